@@ -1,0 +1,94 @@
+"""A job: what was asked (spec, never changes) and what became of it. Knows nothing of nodes' contents or of order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType
+
+from jupysched.core.resources import Allocation, Request
+from jupysched.core.states import JobState, Reason
+
+JobId = NewType("JobId", int)
+UserName = NewType("UserName", str)
+
+
+class Priority(StrEnum):
+    """The class a user asks for."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+    @property
+    def rank(self) -> int:
+        """0 is served first."""
+        return {"high": 0, "normal": 1, "low": 2}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """What the user asked for; never changes after submission."""
+
+    name: str
+    user: UserName
+    uid: int
+    request: Request = field(default_factory=Request)
+    priority: Priority = Priority.NORMAL
+    #: jobs that must have succeeded first
+    after: tuple[JobId, ...] = ()
+    #: how many more attempts follow one that failed by itself
+    retries: int = 0
+    #: the job's directory, owned by the user: launch.json, input.pickle, a<N>/
+    directory: str = ""
+    #: where it came from: notebook path, cell id, kernel id, digest of the cell; opaque to core
+    origin: dict[str, str] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How an attempt ended, as its shim wrote it. An unknown code and signal mean that nobody saw it end."""
+
+    code: int | None = None
+    signal: int | None = None
+    #: the runner's own word: "ok", "error", "interrupted", "exit"; None if it could not say
+    outcome: str | None = None
+    error: str | None = None
+    #: one sentence for people
+    sentence: str = ""
+    out_of_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One submitted cell with its request, and where it stands."""
+
+    id: JobId
+    spec: JobSpec
+    state: JobState
+    #: None while it runs undisturbed or after success
+    reason: Reason | None = None
+    #: what a reason needs to be told in full: a name, a sentence
+    detail: str = ""
+    priority: Priority = Priority.NORMAL
+    submitted_at: float
+    #: since when it waits in its present wait
+    queued_at: float
+    #: number of the newest attempt; 0 before the first
+    attempt: int = 0
+    #: GPUs now held; None unless state is starting, running or stopping
+    allocation: Allocation | None = None
+    #: where the newest attempt ran, kept after it ended
+    ran_on: Allocation | None = None
+    granted_at: float | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit: Exit | None = None
+    #: attempts that failed by themselves, counted against spec.retries
+    failures: int = 0
+    #: seconds waited and run in earlier attempts
+    waited_s: float = 0.0
+    attained_s: float = 0.0
+    #: what follows when the attempt that is being stopped has ended: cancelled, failed (time limit), pending (preempt, requeue)
+    after_stop: JobState | None = None
