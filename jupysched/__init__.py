@@ -17,7 +17,7 @@ _DOORS = {
     "should_stop": "jupysched.runner.metrics",
 }
 
-__all__ = ["__version__", *_DOORS]
+__all__ = ["Job", "__version__", "checkpoint", "jobs", "log", "restored", "should_stop", "submit"]
 
 
 def __getattr__(name: str) -> object:

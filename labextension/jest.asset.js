@@ -1,0 +1,2 @@
+// Stands in for style sheets and icons, which a bundler would load.
+module.exports = '<svg></svg>';
