@@ -1,0 +1,249 @@
+"""The daemon's client: what magic, server, CLI and panels call. Knows verbs and records; knows nothing of how jobs run.
+
+`Client` is blocking (kernels, CLI); `AsyncClient` is for event loops (the Jupyter server). Both speak wire."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from jupysched import transport
+from jupysched.core import errors
+from jupysched.places import ensure_daemon, socket_path
+from jupysched.wire import messages as msg
+from jupysched.wire import requests as ask
+from jupysched.wire.records import DaemonRecord, ErrorRecord, GpuRecord, JobRecord
+
+T = TypeVar("T")
+ANSWERS: dict[type[ask.Ask], Any] = {
+    ask.Hello: DaemonRecord,
+    ask.Submit: list[int],
+    ask.DryRun: JobRecord,
+    ask.Show: JobRecord,
+    ask.Jobs: msg.JobsPage,
+    ask.Gpus: list[GpuRecord],
+    ask.Cancel: list[JobRecord],
+    ask.Hold: list[JobRecord],
+    ask.Release: list[JobRecord],
+    ask.Requeue: list[JobRecord],
+    ask.SetPriority: list[JobRecord],
+    ask.Watch: list[JobRecord],
+    ask.Drain: list[GpuRecord],
+    ask.Policy: msg.PolicyRecord,
+    ask.Shutdown: bool,
+}
+_decoders = {kind: msgspec.msgpack.Decoder(answer) for kind, answer in ANSWERS.items()}
+
+
+def raise_error(record: ErrorRecord) -> None:
+    """Raise the daemon's error as the class it was there."""
+    for kind in _leaves(errors.JupyschedError):
+        if kind.code == record.code:
+            raise kind(record.message, hint=record.hint)
+    raise errors.ClusterError(record.message, hint=record.hint)
+
+
+def _leaves(kind: type[errors.JupyschedError]) -> Iterator[type[errors.JupyschedError]]:
+    yield kind
+    for sub in kind.__subclasses__():
+        yield from _leaves(sub)
+
+
+def _value(request: ask.Ask, answer: msg.Answer) -> Any:
+    if answer.error is not None:
+        raise_error(answer.error)
+    return _decoders[type(request)].decode(answer.value)
+
+
+
+class Client:
+    """A blocking client. Connects at first use, again after the daemon was away; starts a personal daemon if asked.
+
+    Raises DaemonMissing where there is none, and the daemon's own errors (NoSuchJob, NotYours, TooManyGpus, ...)."""
+
+    def __init__(self, *, socket: Path | None = None, start: bool = True, timeout_s: float = 60.0) -> None:
+        self._path = socket or socket_path()
+        self._start = start
+        self._timeout_s = timeout_s
+        self._connection: transport.Connection | None = None
+        self._numbers = itertools.count(1)
+
+    def call(self, request: ask.Request) -> Any:
+        """The answer's value. A request is sent again once if the connection turned out to be dead before it was sent."""
+        fresh = self._connection is None
+        connection = self._connect()
+        number = next(self._numbers)
+        body = msg.encode(msg.Call(number=number, ask=request))
+        try:
+            connection.send(body)
+            while True:
+                message = msg.decode_from_daemon(connection.receive())
+                if isinstance(message, msg.Answer) and message.number == number:
+                    return _value(request, message)
+        except (ConnectionError, BrokenPipeError) as error:
+            self.close()
+            # A submission may have been taken before the daemon went: sending it again could run it twice.
+            if fresh or isinstance(request, ask.Submit):
+                raise errors.DaemonMissing(
+                    "The daemon went away while it was asked.", hint="Look at `jupysched queue` before you try again."
+                ) from error
+            return self.call(request)
+        except TimeoutError as error:
+            self.close()
+            raise errors.DaemonMissing(f"The daemon did not answer within {self._timeout_s:g} s.") from error
+
+    def _connect(self) -> transport.Connection:
+        if self._connection is None:
+            try:
+                self._connection = transport.Connection(self._path, timeout_s=self._timeout_s)
+            except OSError as error:
+                if not self._start:
+                    raise errors.DaemonMissing(
+                        f"No daemon listens at {self._path}.", hint="`%gpujob` or `jupysched lab` starts one."
+                    ) from error
+                ensure_daemon(self._path)
+                self._connection = transport.Connection(self._path, timeout_s=self._timeout_s)
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection; the next call opens a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def hello(self) -> DaemonRecord:
+        """The daemon itself."""
+        return self.call(ask.Hello())  # type: ignore[no-any-return]
+
+    def submit(self, *specs: ask.SpecRecord) -> list[int]:
+        """Ids of the jobs, durable when this returns. All are accepted or none."""
+        return self.call(ask.Submit(jobs=list(specs)))  # type: ignore[no-any-return]
+
+    def dry_run(self, spec: ask.SpecRecord) -> JobRecord:
+        """What would become of it; queues nothing. Raises what submit would raise."""
+        return self.call(ask.DryRun(job=spec))  # type: ignore[no-any-return]
+
+    def job(self, job: int) -> JobRecord:
+        """One job. Raises NoSuchJob."""
+        return self.call(ask.Show(job=job))  # type: ignore[no-any-return]
+
+    def jobs(self, *, users: list[str] | None = None, states: list[str] | None = None, limit: int = 100,
+             offset: int = 0) -> msg.JobsPage:
+        """Running, queued in order, held, ended (newest first)."""
+        return self.call(ask.Jobs(users=users, states=states, limit=limit, offset=offset))  # type: ignore[no-any-return]
+
+    def gpus(self) -> list[GpuRecord]:
+        """Every GPU or CPU slot."""
+        return self.call(ask.Gpus())  # type: ignore[no-any-return]
+
+    def cancel(self, *jobs: int) -> list[JobRecord]:
+        """Ends waiting jobs, orders running ones to stop."""
+        return self.call(ask.Cancel(jobs=list(jobs)))  # type: ignore[no-any-return]
+
+    def hold(self, *jobs: int) -> list[JobRecord]:
+        """Waiting jobs are not considered until released."""
+        return self.call(ask.Hold(jobs=list(jobs)))  # type: ignore[no-any-return]
+
+    def release(self, *jobs: int) -> list[JobRecord]:
+        """Held jobs wait again."""
+        return self.call(ask.Release(jobs=list(jobs)))  # type: ignore[no-any-return]
+
+    def requeue(self, *jobs: int) -> list[JobRecord]:
+        """Running jobs are stopped and wait again; ended ones get a new attempt."""
+        return self.call(ask.Requeue(jobs=list(jobs)))  # type: ignore[no-any-return]
+
+    def set_priority(self, priority: str, *jobs: int) -> list[JobRecord]:
+        """Changes the class of waiting jobs."""
+        return self.call(ask.SetPriority(jobs=list(jobs), priority=priority))  # type: ignore[no-any-return]
+
+    def drain(self, gpus: Sequence[str], *, why: str = "", restore: bool = False) -> list[GpuRecord]:
+        """GPUs that take no new job (admins)."""
+        return self.call(ask.Drain(gpus=list(gpus), why=why, restore=restore))  # type: ignore[no-any-return]
+
+    def policy(self, name: str | None = None, settings: dict[str, str] | None = None) -> msg.PolicyRecord:
+        """The policy in force; with a name, after setting it (admins)."""
+        return self.call(ask.Policy(name=name, settings=settings or {}))  # type: ignore[no-any-return]
+
+    def shutdown(self) -> None:
+        """The daemon ends; jobs go on."""
+        self.call(ask.Shutdown())
+
+
+class AsyncClient:
+    """For event loops. One connection; `watch` yields pushes until it is lost."""
+
+    def __init__(self, *, socket: Path | None = None) -> None:
+        self._path = socket or socket_path()
+        self._channel: transport.Channel | None = None
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, tuple[ask.Request, asyncio.Future[Any]]] = {}
+        self._pushes: asyncio.Queue[msg.Push | None] = asyncio.Queue()
+
+    async def connect(self) -> None:
+        """Raises DaemonMissing if nobody listens."""
+        if self._channel is not None:
+            return
+        channel = transport.Channel(received=self._received, lost=self._lost)
+        try:
+            await transport.connect(self._path, channel)
+        except OSError as error:
+            raise errors.DaemonMissing(f"No daemon listens at {self._path}.") from error
+        self._channel = channel
+        self._pushes = asyncio.Queue()
+
+    def _received(self, _: transport.Channel, body: bytes) -> None:
+        message = msg.decode_from_daemon(body)
+        if isinstance(message, msg.Push):
+            self._pushes.put_nowait(message)
+            return
+        request, future = self._waiting.pop(message.number, (None, None))
+        if future is None or request is None or future.done():
+            return
+        try:
+            future.set_result(_value(request, message))
+        except errors.JupyschedError as error:
+            future.set_exception(error)
+
+    def _lost(self, _: transport.Channel) -> None:
+        self._channel = None
+        waiting, self._waiting = self._waiting, {}
+        for _request, future in waiting.values():
+            if not future.done():
+                future.set_exception(errors.DaemonMissing("The daemon went away while it was asked."))
+        self._pushes.put_nowait(None)
+
+    async def call(self, request: ask.Request) -> Any:
+        """The answer's value; see Client.call."""
+        await self.connect()
+        assert self._channel is not None
+        number = next(self._numbers)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = (request, future)
+        self._channel.send(msg.encode(msg.Call(number=number, ask=request)))
+        try:
+            return await future
+        finally:
+            self._waiting.pop(number, None)
+
+    async def watch(self, jobs: list[int] | None = None) -> AsyncIterator[msg.Push]:
+        """First a push with the present records, then one for each change. Ends when the daemon goes."""
+        present: list[JobRecord] = await self.call(ask.Watch(jobs=jobs))
+        yield msg.Push(seq=0, jobs=present)
+        while (push := await self._pushes.get()) is not None:
+            yield push
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._channel is not None:
+            self._channel.close()

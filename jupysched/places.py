@@ -1,0 +1,114 @@
+"""Where things are: the home, the daemon's socket, the object store; and how a personal daemon is started, once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+from jupysched.core.errors import DaemonMissing
+from jupysched.transport import Connection
+
+#: where an admin's shared daemon listens
+SHARED_SOCKET = Path("/run/jupysched/api.sock")
+START_TIMEOUT_S = 60.0
+
+
+def home() -> Path:
+    """JUPYSCHED_HOME, else the XDG state directory; made 0700 when missing. Without a usable HOME: a temporary directory
+    of this user."""
+    chosen = os.environ.get("JUPYSCHED_HOME")
+    if chosen:
+        path = Path(chosen)
+    else:
+        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+        path = base / "jupysched"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        if chosen:
+            raise
+        path = Path("/var/tmp") / f"jupysched-{os.getuid()}"
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.stat().st_uid != os.getuid():
+            raise DaemonMissing(
+                f"{path} belongs to another user, and the home directory cannot be written.",
+                hint="Set JUPYSCHED_HOME to a directory of yours.",
+            ) from None
+    return path
+
+
+def socket_path() -> Path:
+    """JUPYSCHED_SOCKET, else the shared daemon's where there is one, else the personal one's."""
+    chosen = os.environ.get("JUPYSCHED_SOCKET")
+    if chosen:
+        return Path(chosen)
+    if "JUPYSCHED_HOME" not in os.environ and SHARED_SOCKET.exists():
+        return SHARED_SOCKET
+    return home() / "api.sock"
+
+
+def objects() -> Path:
+    """The object store of this user."""
+    path = home() / "objects"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def new_job_directory() -> Path:
+    """A fresh directory for one job's files, 0700."""
+    path = home() / "jobs" / uuid.uuid4().hex
+    path.mkdir(mode=0o700, parents=True)
+    return path
+
+
+def ensure_daemon(path: Path) -> None:
+    """Make sure that a personal daemon listens at `path`; it is started once, however many ask at the same time.
+
+    Raises DaemonMissing with the end of its log if it does not come up, or if `path` is somebody else's to start."""
+    if path != home() / "api.sock":
+        raise DaemonMissing(
+            f"No daemon listens at {path}.", hint="It is started by an admin: `jupysched serve`. Ask them, or unset JUPYSCHED_SOCKET."
+        )
+    with open(home() / "start.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _answers(path):
+            _start_daemon(path)
+
+
+def _answers(path: Path) -> bool:
+    try:
+        Connection(path, timeout_s=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def _start_daemon(path: Path) -> None:
+    """Writes: daemon.log. The daemon closes its end of the pipe after a word when it listens."""
+    log_path = path.with_name("daemon.log")
+    read_end, write_end = os.pipe()
+    with open(log_path, "ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "jupysched.daemon", "--ready-fd", str(write_end)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, pass_fds=[write_end], cwd="/",
+            env={**os.environ, "JUPYSCHED_HOME": str(path.parent), "PYTHONPATH": _python_path()},
+        )
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as ready:
+        word = ready.read()
+    if word != b"ready":
+        tail = log_path.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
+        raise DaemonMissing(
+            f"The personal daemon did not start: {tail[-1] if tail else 'it wrote nothing'}.", hint=f"Its log is {log_path}."
+        )
+
+
+def _python_path() -> str:
+    """So that a kernel that found jupysched on its own sys.path gets a daemon that finds it too."""
+    root = str(Path(__file__).resolve().parent.parent)
+    known = os.environ.get("PYTHONPATH", "")
+    return f"{root}{os.pathsep}{known}" if known else root

@@ -1,0 +1,121 @@
+"""What may be asked of the daemon, one struct a verb; the tag is the verb. Who asks is never in the message."""
+
+from __future__ import annotations
+
+import msgspec
+
+from jupysched.wire.records import RequestRecord
+
+
+class Ask(msgspec.Struct, kw_only=True, tag_field="verb", omit_defaults=True):
+    """Base of all requests."""
+
+
+class Hello(Ask, tag="hello"):
+    """Answer: DaemonRecord."""
+
+
+class SpecRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One job to submit."""
+
+    name: str
+    directory: str = ""
+    request: RequestRecord = msgspec.field(default_factory=RequestRecord)
+    priority: str = "normal"
+    after: list[int] = []
+    retries: int = 0
+    hold: bool = False
+    origin: dict[str, str] = {}
+
+
+class Submit(Ask, tag="submit"):
+    """Answer: list of job ids. All are accepted, or none."""
+
+    jobs: list[SpecRecord]
+
+
+class DryRun(Ask, tag="dry_run"):
+    """Would it be accepted, and when would it start? Answer: JobRecord with id 0."""
+
+    job: SpecRecord
+
+
+class Show(Ask, tag="show"):
+    """Answer: JobRecord."""
+
+    job: int
+
+
+class Jobs(Ask, tag="jobs"):
+    """Answer: JobsPage. Running first, then the queue in its order, then the held, then the ended (newest first)."""
+
+    users: list[str] | None = None
+    states: list[str] | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+class Gpus(Ask, tag="gpus"):
+    """Answer: list of GpuRecord."""
+
+
+class Cancel(Ask, tag="cancel"):
+    """Answer: list of JobRecord."""
+
+    jobs: list[int]
+
+
+class Hold(Ask, tag="hold"):
+    """Answer: list of JobRecord."""
+
+    jobs: list[int]
+
+
+class Release(Ask, tag="release"):
+    """Answer: list of JobRecord."""
+
+    jobs: list[int]
+
+
+class Requeue(Ask, tag="requeue"):
+    """Answer: list of JobRecord."""
+
+    jobs: list[int]
+
+
+class SetPriority(Ask, tag="set_priority"):
+    """Answer: list of JobRecord."""
+
+    jobs: list[int]
+    priority: str
+
+
+class Watch(Ask, tag="watch"):
+    """Answer: the present JobRecords; then a Push on this connection for each change. jobs=None watches all."""
+
+    jobs: list[int] | None = None
+
+
+class Drain(Ask, tag="drain"):
+    """Answer: list of GpuRecord. `restore` takes the drain away. GPUs by label index, id, or node."""
+
+    gpus: list[str]
+    why: str = ""
+    restore: bool = False
+
+
+class Policy(Ask, tag="policy"):
+    """Answer: PolicyRecord. With a name: set it."""
+
+    name: str | None = None
+    settings: dict[str, str] = {}
+
+
+class Shutdown(Ask, tag="shutdown"):
+    """The daemon ends; jobs go on. Answer: true."""
+
+
+Request = (
+    Hello | Submit | DryRun | Show | Jobs | Gpus | Cancel | Hold | Release | Requeue | SetPriority | Watch | Drain
+    | Policy | Shutdown
+)
