@@ -1,0 +1,138 @@
+"""Losses in printed lines. Knows the shapes in which training loops print them; knows nothing of jobs, files or charts.
+
+`Losses.feed` takes text as it comes, in pieces, with repainted lines; a point is a (step, epoch, name, value)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+#: longer lines are not looked at: no training loop prints its loss behind 4,000 characters
+LONGEST_LINE = 4000
+
+
+class Point(NamedTuple):
+    """One value as printed. Without a step in the line it is None, and the reader counts."""
+
+    name: str
+    value: float
+    step: float | None = None
+    epoch: float | None = None
+
+
+_NUMBER = r"[-+]?(?:nan\b|inf(?:inity)?\b|\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)"
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LOSS = re.compile(
+    # A name: loss, train_loss, val-loss, "Training loss", 'eval_loss', loss_cls; never lossless, weight_loss_kg.
+    r"(?<![\w.])"
+    r"(?:(?P<word>train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev|avg|average|mean|running|total|batch|epoch)[ \-]+)?"
+    r"(?P<name>(?:[a-z0-9]+_)*[a-z]{0,3}?(?:log)?loss(?:_[a-z0-9]+)?)"
+    r"['\"]?"
+    # Then =, : or only space, and the value, bare or in the wrapping of a tensor or numpy scalar.
+    r"(?:\s*(?:=|:|->|is)\s*|\s+)"
+    r"['\"]?(?:(?:tensor|np\.float\d*|float|array|torch\.tensor)\(\s*)?\[?\s*"
+    rf"(?P<value>{_NUMBER})"
+    r"(?![\w%]|\s*%|\.\d)",
+    re.IGNORECASE,
+)
+#: weight_loss_kg: 80 has the form of loss_cls: 0.3; units tell them apart
+_NOT_A_PART = frozenset({"kg", "g", "lb", "lbs", "db", "pct", "percent", "percentage", "ratio", "count", "rate", "function", "fn", "weight", "scale"})
+_EPOCH = re.compile(rf"(?<![a-z])['\"]?epochs?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER})", re.IGNORECASE)
+_STEP = re.compile(
+    rf"(?<![a-z])['\"]?(?:global[ _]step|step|iter(?:ation)?|it|batch|update)s?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER})",
+    re.IGNORECASE,
+)
+#: PyTorch's tutorial: [1,   100] loss: 2.301
+_PAIR = re.compile(r"\[\s*(?P<epoch>\d+)\s*,\s*(?P<step>\d+)\s*\]")
+#: a bar: 45/100 [00:10<00:12 ...   or Keras: 1875/1875 [=====] or 1875/1875 ━━━━
+_BAR = re.compile(r"(?<![\w/.\[])(?P<step>\d+)/(?P<total>\d+|\?)\s*(?=\[|━|[=>.]{3})")
+#: words of one metric become one name
+_SAME = {
+    "training": "train", "valid": "val", "validation": "val", "testing": "test", "evaluation": "eval", "average": "avg",
+    "mean": "avg",
+}
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def _first(pattern: re.Pattern[str], line: str, group: str = "value") -> float | None:
+    found = pattern.search(line)
+    if found is None:
+        return None
+    value = _number(found[group])
+    return value if math.isfinite(value) else None
+
+
+def parse_line(line: str) -> list[Point]:
+    """The losses in one line, in the order in which they stand; none for a line that only speaks of loss."""
+    if len(line) > LONGEST_LINE or "loss" not in line.lower():
+        return []
+    line = _ANSI.sub("", line)
+    found = [m for m in _LOSS.finditer(line) if not _is_something_else(m["name"])]
+    if not found:
+        return []
+    step, epoch = _where(line)
+    points: list[Point] = []
+    for match in found:
+        name = _name(match["word"], match["name"])
+        if all(name != p.name for p in points):
+            points.append(Point(name, _number(match["value"]), step, epoch))
+    return points
+
+
+def _is_something_else(name: str) -> bool:
+    return name.lower().rpartition("_")[2] in _NOT_A_PART
+
+
+def _name(word: str | None, name: str) -> str:
+    parts = ([word] if word else []) + name.split("_")
+    return "_".join(_SAME.get(p.lower(), p.lower()) for p in parts if p)
+
+
+def _where(line: str) -> tuple[float | None, float | None]:
+    pair = _PAIR.search(line)
+    if pair is not None:
+        return float(pair["step"]), float(pair["epoch"])
+    step = _first(_STEP, line)
+    return (step if step is not None else _first(_BAR, line, "step")), _first(_EPOCH, line)
+
+
+class Losses:
+    """Losses in a stream of text. Keeps the unfinished line; a bar that repaints its line gives a point a repaint."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._last: dict[str, Point] = {}
+
+    def feed(self, text: str) -> list[Point]:
+        """The points in the lines that are whole now."""
+        text = self._rest + text
+        cut = max(text.rfind("\n"), text.rfind("\r"))
+        self._rest = text[cut + 1 :][-LONGEST_LINE:]
+        if "loss" not in text[: cut + 1].lower():
+            return []
+        return self._points(text[: cut + 1])
+
+    def end(self) -> list[Point]:
+        """The points of a last line that no newline ends."""
+        rest, self._rest = self._rest, ""
+        return self._points(rest)
+
+    def _points(self, text: str) -> list[Point]:
+        found: list[Point] = []
+        # Keras repaints with backspaces instead of a carriage return.
+        for line in re.split(r"[\r\n]+|\x08{2,}", text):
+            for point in parse_line(line):
+                # A bar repaints ten times a second whether there is a new value or not.
+                if point.step is not None and self._is_repaint(point):
+                    continue
+                self._last[point.name] = point
+                found.append(point)
+        return found
+
+    def _is_repaint(self, point: Point) -> bool:
+        last = self._last.get(point.name)
+        return last is not None and repr(last) == repr(point)
