@@ -43,6 +43,7 @@ def fold(state: State, event: ev.Event) -> State:
         state.policy, state.policy_settings = event.name, dict(event.settings)
     elif isinstance(event, ev.Forgotten):
         for job_id in event.jobs:
+            state.next_id = max(state.next_id, job_id + 1)  # an id is never handed out again
             if job_id in state.jobs and state.jobs[job_id].state in ENDED:
                 remove_job(state, job_id)
     else:

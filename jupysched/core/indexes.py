@@ -64,7 +64,10 @@ def _wake_dependents(state: State, ended: Job) -> None:
 
 def remove_job(state: State, job_id: JobId) -> None:
     """Forget an ended job."""
-    _leave(state, state.jobs[job_id])
+    job = state.jobs[job_id]
+    _leave(state, job)
+    for other in job.spec.after:
+        state.dependents.get(other, set()).discard(job_id)
     del state.jobs[job_id]
     state.dependents.pop(job_id, None)
 

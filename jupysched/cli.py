@@ -1,0 +1,292 @@
+"""`jupysched`: one function a verb. Talks to the daemon through the client; starts it, never imports it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from jupysched import __version__, places, words
+from jupysched.client import Client
+from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
+from jupysched.wire.records import JobRecord
+
+Verb = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb. Exit codes: 0 it was so, 1 it could not be, 2 the command line is wrong."""
+    words_given = list(sys.argv[1:] if argv is None else argv)
+    forwarded = {"simulate": _simulate, "serve": _serve, "bench": _bench}
+    if words_given and words_given[0] in forwarded:
+        return forwarded[words_given[0]](words_given[1:])
+    parser = make_parser()
+    options = parser.parse_args(words_given)
+    verb: Verb | None = getattr(options, "verb", None)
+    if verb is None:
+        parser.print_help()
+        return 2
+    try:
+        return verb(options)
+    except JupyschedError as error:
+        print(f"jupysched: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UserError) and error.code == "bad_request" else 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line, as `--help` and the README show it."""
+    parser = argparse.ArgumentParser(prog="jupysched", description="A notebook cell becomes a queued GPU job.")
+    parser.add_argument("--version", action="version", version=f"jupysched {__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+    _reading_verbs(verbs)
+    _changing_verbs(verbs)
+    _program_verbs(verbs)
+    return parser
+
+
+def _add(verbs: Any, name: str, verb: Verb, text: str, *, reads: bool = False) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    parser.set_defaults(verb=verb)
+    if reads:
+        parser.add_argument("--json", action="store_true", help="print records as JSON")
+    return parser
+
+
+def _reading_verbs(verbs: Any) -> None:
+    queue = _add(verbs, "queue", _queue, "list jobs: running, waiting in order, held, ended", reads=True)
+    queue.add_argument("--mine", action="store_true", help="only your own jobs")
+    queue.add_argument("--state", action="append", help="only jobs in this state (may be repeated)")
+    queue.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
+    for name, verb, text in (
+        ("show", _show, "all that is known of a job"),
+        ("why", _why, "why a job waits, or why it ended so"),
+    ):
+        _add(verbs, name, verb, text, reads=True).add_argument("job", type=int)
+    logs = _add(verbs, "logs", _logs, "what a job printed")
+    logs.add_argument("job", type=int)
+    logs.add_argument("-f", "--follow", action="store_true", help="go on until the job ends")
+    _add(verbs, "top", _top, "every GPU: who holds it, how busy it is", reads=True)
+    _add(verbs, "doctor", _doctor, "check this installation and say what to mend", reads=True)
+
+
+def _changing_verbs(verbs: Any) -> None:
+    for name, verb, text in (
+        ("cancel", _cancel, "end jobs; running ones are interrupted, then terminated, then stopped for good"),
+        ("hold", _hold, "waiting jobs are not considered until released"),
+        ("release", _release, "held jobs wait again"),
+        ("requeue", _requeue, "back into the queue; running jobs are stopped first"),
+    ):
+        _add(verbs, name, verb, text).add_argument("jobs", type=int, nargs="+", metavar="job")
+    priority = _add(verbs, "priority", _priority, "change the class of waiting jobs")
+    priority.add_argument("priority", choices=["low", "normal", "high"])
+    priority.add_argument("jobs", type=int, nargs="+", metavar="job")
+    drain = _add(verbs, "drain", _drain, "GPUs that take no new job (admins)")
+    drain.add_argument("gpus", nargs="+", metavar="gpu", help="index, UUID or node")
+    drain.add_argument("--why", default="", help="the sentence that others will read")
+    drain.add_argument("--restore", action="store_true", help="let them take jobs again")
+    policy = _add(verbs, "policy", _policy, "show, list or set the policy", reads=True)
+    policy.add_argument("action", nargs="?", choices=["show", "list", "set"], default="show")
+    policy.add_argument("name", nargs="?")
+
+
+def _program_verbs(verbs: Any) -> None:
+    lab = _add(verbs, "lab", _lab, "JupyterLab with everything ready")
+    lab.add_argument("rest", nargs=argparse.REMAINDER, help="arguments for `jupyter lab`")
+    demo = _add(verbs, "demo", _demo, "run the quick start notebook in a real kernel and report its jobs")
+    demo.add_argument("--output", default="quickstart.html", help="where the executed notebook goes (HTML)")
+    submit = _add(verbs, "submit", _submit, "queue a Python file as a job")
+    submit.add_argument("file", help="a Python file; it runs as a cell would")
+    submit.add_argument("options", nargs=argparse.REMAINDER, help="options of %%%%gpujob")
+    _add(verbs, "stop-daemon", _stop_daemon, "end the daemon; jobs go on, and the next command starts it again")
+    for name, text in (
+        ("serve", "run the daemon in the foreground (see `jupysched serve --help`)"),
+        ("simulate", "try policies on a trace (see `jupysched simulate --help`)"),
+        ("bench", "measure this installation"),
+    ):
+        verbs.add_parser(name, help=text)
+
+
+def _client() -> Client:
+    return Client()
+
+
+def _print_json(value: Any) -> int:
+    print(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
+    return 0
+
+
+def _queue(options: argparse.Namespace) -> int:
+    with _client() as client:
+        users = [words.user_name(os.getuid())] if options.mine else None
+        page = client.jobs(users=users, states=options.state, limit=options.limit)
+    if options.json:
+        return _print_json(page.jobs)
+    if not page.jobs:
+        print("No jobs. In a notebook: %load_ext jupysched, then %%gpujob over a cell.")
+    else:
+        print(words.table(page.jobs))
+        if page.total > len(page.jobs):
+            print(f"{page.total - len(page.jobs)} more; --limit shows them.")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    with _client() as client:
+        job = client.job(options.job)
+    return _print_json(job) if options.json else _say(words.details(job))
+
+
+def _say(text: str) -> int:
+    print(text)
+    return 0
+
+
+def _why(options: argparse.Namespace) -> int:
+    with _client() as client:
+        job = client.job(options.job)
+    if options.json:
+        return _print_json({"id": job.id, "state": job.state, "reason": job.reason, "why": job.why})
+    return _say(words.why(job))
+
+
+def _logs(options: argparse.Namespace) -> int:
+    from jupysched import logs
+
+    with _client() as client:
+        job = client.job(options.job)
+        if not job.directory:
+            raise UserError(f"Job {job.id} belongs to {job.user}; only they can read what it printed.")
+        for text in logs.texts(client, job, follow=options.follow):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    return 0
+
+
+def _top(options: argparse.Namespace) -> int:
+    with _client() as client:
+        gpus = client.gpus()
+        names = {j.id: j for j in client.jobs(states=["starting", "running", "stopping"], limit=1000).jobs}
+    return _print_json(gpus) if options.json else _say(words.gpu_table(gpus, names))
+
+
+def _changed(jobs: list[JobRecord]) -> int:
+    for job in jobs:
+        print(words.one_line(job))
+    return 0
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _changed(client.cancel(*options.jobs))
+
+
+def _hold(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _changed(client.hold(*options.jobs))
+
+
+def _release(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _changed(client.release(*options.jobs))
+
+
+def _requeue(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _changed(client.requeue(*options.jobs))
+
+
+def _priority(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _changed(client.set_priority(options.priority, *options.jobs))
+
+
+def _drain(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _say(words.gpu_table(client.drain(options.gpus, why=options.why, restore=options.restore), {}))
+
+
+def _policy(options: argparse.Namespace) -> int:
+    if options.action == "set" and not options.name:
+        raise UserError("`jupysched policy set` needs the name of a policy; `jupysched policy list` shows them.")
+    with _client() as client:
+        found = client.policy(options.name if options.action == "set" else None)
+    if options.json:
+        return _print_json(found)
+    if options.action == "list":
+        return _say("\n".join(f"{'*' if n == found.name else ' '} {n}" for n in found.known))
+    return _say(found.name)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from jupysched import doctor
+
+    findings = doctor.findings(Client())
+    if options.json:
+        _print_json(findings)
+    else:
+        for f in findings:
+            print(f"{'ok  ' if f.ok else 'MEND'} {f.what}: {f.said}")
+    return 0 if all(f.ok for f in findings) else 1
+
+
+def _stop_daemon(_: argparse.Namespace) -> int:
+    try:
+        with Client(start=False) as client:
+            client.shutdown()
+    except DaemonMissing:
+        return _say("There is no daemon.")
+    while places.socket_path().exists() and _listens():
+        time.sleep(0.05)
+    return _say("The daemon has ended; jobs go on.")
+
+
+def _listens() -> bool:
+    try:
+        with Client(start=False) as client:
+            client.hello()
+    except DaemonMissing:
+        return False
+    return True
+
+
+def _lab(options: argparse.Namespace) -> int:
+    with _client() as client:
+        client.hello()
+    return subprocess.call([sys.executable, "-m", "jupyterlab", *options.rest])
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from jupysched import demo
+
+    return demo.run(options.output)
+
+
+def _submit(options: argparse.Namespace) -> int:
+    from jupysched.magic.api import submit_file
+
+    job = submit_file(options.file, options.options)
+    return _say(words.one_line(job))
+
+
+def _serve(rest: list[str]) -> int:
+    return subprocess.call([sys.executable, "-m", "jupysched.daemon", *rest])
+
+
+def _simulate(rest: list[str]) -> int:
+    from jupysched.sim.command import run
+
+    return run(rest)
+
+
+def _bench(rest: list[str]) -> int:
+    return subprocess.call([sys.executable, "-m", "benchmarks", *rest])

@@ -1,0 +1,1 @@
+"""The long-lived process that owns the state and decides."""

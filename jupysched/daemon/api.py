@@ -1,0 +1,215 @@
+"""The verbs: from a request of an identified person to facts in the loop and records in the answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jupysched import __version__
+from jupysched.core import events as ev
+from jupysched.core.errors import BadRequest, NotYours, WrongState
+from jupysched.core.events import Event
+from jupysched.core.job import Job, JobId, Priority
+from jupysched.core.resources import GpuId, GpuKind
+from jupysched.core.states import ENDED, HOLDING, JobState, Reason
+from jupysched.daemon import submission
+from jupysched.daemon.auth import Person, find, find_own, may_change
+from jupysched.daemon.loop import Loop
+from jupysched.daemon.settings import Settings
+from jupysched.daemon.views import gpu_records, in_order, iso, job_record
+from jupysched.ports import GpuSample
+from jupysched.wire import requests as ask
+from jupysched.wire.messages import JobsPage, PolicyRecord
+from jupysched.wire.records import DaemonRecord, GpuRecord, JobRecord
+
+KNOWN_POLICIES = ["priority"]
+
+
+class Api:
+    """One method a verb. Errors are raised; the connection turns them into ErrorRecords."""
+
+    def __init__(self, *, loop: Loop, settings: Settings, home: str, samples: Callable[[], Mapping[GpuId, GpuSample]],
+                 shutdown: Callable[[], None]) -> None:
+        self.loop = loop
+        self.settings = settings
+        self.metrics: dict[JobId, dict[str, float]] = {}
+        self._home = home
+        self._samples = samples
+        self._shutdown = shutdown
+        self._started_at = loop.now()
+
+    def serve(self, person: Person, request: ask.Request) -> Any:
+        """The value of the answer. Raises JupyschedError."""
+        match request:
+            case ask.Hello():
+                return self._hello()
+            case ask.Submit():
+                return self._submit(person, request)
+            case ask.DryRun():
+                return self._dry_run(person, request)
+            case ask.Show():
+                return self.record(person, find(self.loop.state, request.job))
+            case ask.Jobs():
+                return self._jobs(person, request)
+            case ask.Gpus():
+                return self.gpus()
+            case ask.Cancel() | ask.Hold() | ask.Release() | ask.Requeue() | ask.SetPriority():
+                return self._change(person, request)
+            case ask.Watch():
+                return self._present(person, request)
+            case ask.Drain():
+                return self._drain(person, request)
+            case ask.Policy():
+                return self._policy(person, request)
+            case ask.Shutdown():
+                if not person.is_admin:
+                    raise NotYours("Only an admin can end the daemon.")
+                self._shutdown()
+                return True
+
+    def record(self, person: Person, job: Job) -> JobRecord:
+        """A job as this person may see it."""
+        return job_record(
+            self.loop.state, job, now=self.loop.now(), mine=may_change(person, job), metrics=self.metrics.get(job.id)
+        )
+
+    def gpus(self) -> list[GpuRecord]:
+        """Every GPU."""
+        return gpu_records(self.loop.state, self._samples())
+
+    def _hello(self) -> DaemonRecord:
+        state = self.loop.state
+        kinds = {g.kind for g in state.gpus.values()}
+        return DaemonRecord(
+            version=__version__, pid=os.getpid(), mode=self.settings.mode, home=self._home, policy=state.policy,
+            started_at=iso(self._started_at) or "", gpus=len(state.gpus),
+            kind="cpu_slot" if kinds == {GpuKind.CPU_SLOT} else "gpu",
+            running=len(state.holding), pending=sum(map(len, state.pending.values())) + len(state.blocked),
+            held=sum(1 for j in state.jobs.values() if j.state is JobState.HELD), notices=list(self.loop.notices),
+        )
+
+    def _submit(self, person: Person, request: ask.Submit) -> list[int]:
+        state, at = self.loop.state, self.loop.now()
+        events: list[Event] = []
+        first = state.next_id
+        submission.check_count(state, person, len(request.jobs), self.settings.most_pending_per_user)
+        for offset, spec in enumerate(request.jobs):
+            job_id = JobId(first + offset)
+            events.append(ev.Submitted(at=at, job=job_id, spec=submission.accept(state, person, spec)))
+            if spec.hold:
+                events.append(ev.HoldAsked(at=at, job=job_id, by=person.name))
+        self.loop.record(*events)
+        return list(range(first, first + len(request.jobs)))
+
+    def _dry_run(self, person: Person, request: ask.DryRun) -> JobRecord:
+        return submission.dry_run(self.loop.state, person, request.job, now=self.loop.now())
+
+    def _jobs(self, person: Person, request: ask.Jobs) -> JobsPage:
+        wanted = [
+            j for j in in_order(self.loop.state)
+            if (request.users is None or j.spec.user in request.users)
+            and (request.states is None or j.state.value in request.states)
+        ]
+        page = wanted[request.offset : request.offset + request.limit]
+        return JobsPage(jobs=[self.record(person, j) for j in page], total=len(wanted))
+
+    def _present(self, person: Person, request: ask.Watch) -> list[JobRecord]:
+        state = self.loop.state
+        if request.jobs is None:
+            return self._jobs(person, ask.Jobs(limit=1000)).jobs
+        return [self.record(person, state.jobs[JobId(j)]) for j in request.jobs if j in state.jobs]
+
+    def _change(self, person: Person, request: ask.Cancel | ask.Hold | ask.Release | ask.Requeue | ask.SetPriority
+                ) -> list[JobRecord]:
+        jobs = [find_own(self.loop.state, person, j) for j in request.jobs]
+        for job in jobs:
+            match request:
+                case ask.Cancel():
+                    self._cancel(person, job)
+                case ask.Hold():
+                    self._hold(person, job)
+                case ask.Release():
+                    self._release(person, job)
+                case ask.Requeue():
+                    self._requeue(person, job)
+                case ask.SetPriority():
+                    self._set_priority(person, job, request.priority)
+        return [self.record(person, self.loop.state.jobs[j.id]) for j in jobs]
+
+    def _cancel(self, person: Person, job: Job) -> None:
+        by_admin = person.uid != job.spec.uid
+        if job.state in HOLDING:
+            reason = Reason.CANCELLED_BY_ADMIN if by_admin else Reason.CANCELLED_BY_USER
+            self.loop.record(
+                ev.StopOrdered(at=self.loop.now(), job=job.id, attempt=job.attempt, reason=reason,
+                               then=JobState.CANCELLED, detail=person.name)
+            )
+            self.loop.stop(self.loop.state.jobs[job.id])
+        elif job.state not in ENDED:
+            self.loop.record(ev.CancelAsked(at=self.loop.now(), job=job.id, by=person.name, admin=by_admin))
+
+    def _hold(self, person: Person, job: Job) -> None:
+        if job.state is JobState.HELD:
+            return
+        if job.state is not JobState.PENDING:
+            raise WrongState(f"Job {job.id} is {job.state.value}; only a pending job can be held.")
+        self.loop.record(
+            ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid)
+        )
+
+    def _release(self, person: Person, job: Job) -> None:
+        if job.state is not JobState.HELD:
+            raise WrongState(f"Job {job.id} is {job.state.value}; only a held job can be released.")
+        if job.reason is Reason.HELD_BY_ADMIN and not person.is_admin:
+            raise NotYours(f"Job {job.id} was held by an admin ({job.detail}).", hint="Ask them to release it.")
+        self.loop.record(ev.ReleaseAsked(at=self.loop.now(), job=job.id, by=person.name))
+
+    def _requeue(self, person: Person, job: Job) -> None:
+        if job.state in HOLDING:
+            self.loop.record(
+                ev.StopOrdered(at=self.loop.now(), job=job.id, attempt=job.attempt, reason=Reason.PRIORITY,
+                               then=JobState.PENDING, detail=f"requeued by {person.name}")
+            )
+            self.loop.stop(self.loop.state.jobs[job.id])
+        elif job.state in ENDED:
+            self.loop.record(ev.RequeueAsked(at=self.loop.now(), job=job.id, by=person.name))
+        else:
+            raise WrongState(f"Job {job.id} is {job.state.value}; it waits already.")
+
+    def _set_priority(self, person: Person, job: Job, priority: str) -> None:
+        chosen = submission.priority(priority)
+        if job.state not in (JobState.PENDING, JobState.HELD):
+            raise WrongState(f"Job {job.id} is {job.state.value}; the priority of a waiting job can be changed.")
+        if chosen is not job.priority:
+            self.loop.record(ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name))
+
+    def _drain(self, person: Person, request: ask.Drain) -> list[GpuRecord]:
+        if not person.is_admin:
+            raise NotYours("Only an admin can drain GPUs.")
+        state = self.loop.state
+        found: list[Event] = []
+        for word in request.gpus:
+            gpus = [g for g in state.gpus.values() if word in (g.id, g.node, str(g.index), g.label)]
+            if not gpus:
+                raise BadRequest(f"There is no GPU {word!r}.", hint="`jupysched top` lists them.")
+            for gpu in gpus:
+                if request.restore:
+                    found.append(ev.GpuRestored(at=self.loop.now(), gpu=gpu.id, cause="admin"))
+                else:
+                    why = request.why or f"drained by {person.name}"
+                    found.append(ev.GpuDrained(at=self.loop.now(), gpu=gpu.id, cause="admin", sentence=why))
+        self.loop.record(*found)
+        return self.gpus()
+
+    def _policy(self, person: Person, request: ask.Policy) -> PolicyRecord:
+        if request.name is not None:
+            if not person.is_admin:
+                raise NotYours("Only an admin can set the policy.")
+            if request.name not in KNOWN_POLICIES:
+                raise BadRequest(f"There is no policy {request.name!r}; known are {', '.join(KNOWN_POLICIES)}.")
+            self.loop.record(
+                ev.PolicySet(at=self.loop.now(), by=person.name, name=request.name, settings=request.settings)
+            )
+        state = self.loop.state
+        return PolicyRecord(name=state.policy, settings=state.policy_settings, known=KNOWN_POLICIES)

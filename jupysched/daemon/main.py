@@ -1,0 +1,104 @@
+"""Puts the daemon together: the only module that names concrete adapters."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from jupysched import places, transport
+from jupysched.adapters.local_users import LocalUsers
+from jupysched.adapters.sqlite_journal import SqliteJournal
+from jupysched.adapters.system_clock import SystemClock
+from jupysched.core.errors import JupyschedError
+from jupysched.daemon.api import Api
+from jupysched.daemon.clusters import Parts, make_parts
+from jupysched.daemon.connections import Connections
+from jupysched.daemon.housekeeping import Housekeeping
+from jupysched.daemon.loop import Loop
+from jupysched.daemon.settings import Settings, read_settings
+
+log = logging.getLogger("jupysched.daemon")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the daemon until it is told to end. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="jupysched serve", description="Run the jupysched daemon.")
+    parser.add_argument("--config", type=Path, help="settings file (TOML)")
+    parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    try:
+        settings = read_settings(options.config) if options.config else Settings()
+        home = Path(settings.home) if settings.home else places.home()
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _only_one(home):
+            asyncio.run(_serve(settings, home, options.ready_fd))
+    except JupyschedError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _only_one(home: Path) -> TextIO:
+    """An open lock file: one daemon a home. Raises JupyschedError."""
+    lock = open(home / "daemon.lock", "a+", encoding="utf-8")  # noqa: SIM115  it stays open as long as the daemon lives
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.seek(0)
+        raise JupyschedError(f"A daemon (pid {lock.read().strip() or 'unknown'}) is already there for {home}.") from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
+
+
+async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    journal = SqliteJournal(home / "journal.sqlite")
+    parts = make_parts(settings, home)
+    loop = Loop(
+        journal=journal, cluster=parts.cluster, clock=SystemClock(),
+        grace_s=(settings.interrupt_grace_s, settings.terminate_grace_s),
+    )
+    loop.notices += [*journal.notices, *parts.notices]
+    directory = LocalUsers(admin_groups=settings.admin_groups, owner_is_admin=settings.mode == "personal")
+    api = Api(loop=loop, settings=settings, home=str(home), samples=parts.latest, shutdown=ended.set)
+    connections = Connections(api=api, directory=directory)
+    loop.on_change(connections.changed)
+    loop.recover()
+    socket = Path(settings.socket) if settings.socket else home / "api.sock"
+    server = await _listen(loop, parts, connections, socket, mode=0o600 if settings.mode == "personal" else 0o666)
+    housekeeping = Housekeeping(loop=loop, journal=journal, settings=settings)
+    parts.start_sampling(loop, connections)
+    housekeeping.start()
+    log.info("listening at %s", socket)
+    _say_ready(ready_fd)
+    await ended.wait()
+    log.info("ending; jobs go on")
+    server.close()
+    connections.close()
+    await housekeeping.close()
+    await parts.close()
+    journal.close()
+
+
+async def _listen(loop: Loop, parts: Parts, connections: Connections, socket: Path, *, mode: int) -> asyncio.Server:
+    await parts.cluster.start(heard=loop.heard, node=loop.node)
+    return await transport.serve(socket, connections.make, mode=mode)
+
+
+def _say_ready(fd: int | None) -> None:
+    if fd is not None:
+        os.write(fd, b"ready")
+        os.close(fd)

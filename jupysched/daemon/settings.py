@@ -1,0 +1,42 @@
+"""What an admin may set, with one default and one line of help each. Knows TOML; knows nothing of who reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from jupysched.core.errors import BadRequest
+
+
+class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """The daemon's settings. A shared daemon reads them from the file given to `jupysched serve --config`."""
+
+    #: "personal": one user, started on demand. "shared": every user of this server
+    mode: str = "personal"
+    #: where state is kept; None: JUPYSCHED_HOME
+    home: str | None = None
+    #: where it listens; None: api.sock in the home
+    socket: str | None = None
+    #: CPU slots that stand in where there is no GPU; None: one for each core
+    cpu_slots: int | None = None
+    #: seconds between the interrupt and SIGTERM when a job is stopped
+    interrupt_grace_s: float = 5.0
+    #: seconds between SIGTERM and SIGKILL
+    terminate_grace_s: float = 5.0
+    #: days that ended jobs stay in the list
+    keep_ended_days: float = 30.0
+    #: most jobs that may be kept; the oldest ended ones are forgotten first
+    keep_ended_jobs: int = 20_000
+    #: most pending and held jobs of one user
+    most_pending_per_user: int = 100_000
+    #: UNIX groups whose members are admins (root always is)
+    admin_groups: tuple[str, ...] = ()
+
+
+def read_settings(path: Path) -> Settings:
+    """Raises BadRequest that names the file, the setting, and what was expected."""
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=Settings)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BadRequest(f"The settings in {path} cannot be used: {error}.") from error

@@ -1,0 +1,118 @@
+"""What may be queued. From a SpecRecord of a person to a JobSpec, or an error that says what to change."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from jupysched.core.errors import BadDependency, BadRequest, TooManyGpus
+from jupysched.core.events import Submitted
+from jupysched.core.fold import fold
+from jupysched.core.indexes import remove_job
+from jupysched.core.job import JobId, JobSpec, Priority, UserName
+from jupysched.core.resources import Request
+from jupysched.core.state import State
+from jupysched.core.states import ENDED, JobState
+from jupysched.daemon.auth import Person
+from jupysched.daemon.views import job_record
+from jupysched.wire.records import JobRecord, RequestRecord
+from jupysched.wire.requests import SpecRecord
+
+MOST_NAME = 200
+
+
+def priority(word: str) -> Priority:
+    """Raises BadRequest."""
+    try:
+        return Priority(word)
+    except ValueError:
+        raise BadRequest(f"There is no priority {word!r}; it is one of low, normal, high.") from None
+
+
+def check_count(state: State, person: Person, more: int, most: int) -> None:
+    """Raises BadRequest when a user would have too many jobs waiting."""
+    if more > 1_000 or len(state.jobs) + more > most:
+        waiting = sum(1 for j in state.jobs.values() if j.spec.uid == person.uid and j.state not in ENDED)
+        if waiting + more > most:
+            raise BadRequest(f"{waiting} of your jobs wait already; at most {most} may.")
+
+
+def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
+    """Raises BadRequest, TooManyGpus, BadDependency."""
+    name = record.name.strip() or "cell"
+    return JobSpec(
+        name=name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…",
+        user=UserName(person.name), uid=person.uid, request=_request(state, record.request),
+        priority=priority(record.priority), after=_after(state, person, record.after),
+        retries=_retries(record.retries), directory=_directory(person, record.directory), origin=record.origin,
+    )
+
+
+def _request(state: State, asked: RequestRecord) -> Request:
+    if asked.gpus < 1:
+        raise BadRequest(f"--gpus is {asked.gpus}; expected a whole number of at least 1.")
+    positive = {"--gpu-mem": asked.gpu_memory_bytes, "--cpus": asked.cpus, "--mem": asked.memory_bytes, "--time": asked.time_limit_s}
+    for option, value in positive.items():
+        if value is not None and not value > 0:
+            raise BadRequest(f"{option} is {value:g}; expected more than 0.")
+    most = state.widest_node()
+    if state.nodes and asked.gpus > most:
+        kind = "CPU slots" if all(g.kind.value == "cpu_slot" for g in state.gpus.values()) else "GPUs"
+        raise TooManyGpus(f"{asked.gpus} GPUs asked (--gpus); the largest node has {most} {kind}.", hint=f"Ask for --gpus {most} or fewer.")
+    if asked.gpu_type and state.gpus and not any(asked.gpu_type.lower() in g.name.lower() for g in state.gpus.values()):
+        names = sorted({g.name for g in state.gpus.values()})
+        raise BadRequest(f"No GPU here is a {asked.gpu_type!r} (--gpu-type); there are {', '.join(names)}.")
+    return Request(
+        gpus=asked.gpus, gpu_memory_bytes=asked.gpu_memory_bytes, gpu_type=asked.gpu_type, cpus=asked.cpus,
+        memory_bytes=asked.memory_bytes, time_limit_s=asked.time_limit_s,
+    )
+
+
+def _retries(retries: int) -> int:
+    if not 0 <= retries <= 100:
+        raise BadRequest(f"--retries is {retries}; expected 0 to 100.")
+    return retries
+
+
+def _after(state: State, person: Person, after: list[int]) -> tuple[JobId, ...]:
+    for other_id in after:
+        other = state.jobs.get(JobId(other_id))
+        if other is None:
+            raise BadDependency(f"--after names job {other_id}, and there is no such job.", hint="`%gpujobs` lists your jobs.")
+        if other.spec.uid != person.uid and not person.is_admin:
+            raise BadDependency(f"--after names job {other_id}, which belongs to {other.spec.user}.")
+        if other.state in ENDED and other.state is not JobState.SUCCEEDED:
+            raise BadDependency(
+                f"--after names job {other_id} ({other.spec.name}), which {other.state.value}: this job could never start.",
+                hint="Queue that one again first (`%gpujob requeue`).",
+            )
+    return tuple(JobId(j) for j in after)
+
+
+def _directory(person: Person, directory: str) -> str:
+    """The job's files must be the submitter's own: nobody's jobs run from somebody else's directory."""
+    if not directory:
+        raise BadRequest("The job names no directory.")
+    if not os.path.isabs(directory) or os.path.normpath(directory) != directory:
+        raise BadRequest(f"The job's directory {directory!r} is not an absolute plain path.")
+    try:
+        found = os.lstat(directory)
+    except OSError as error:
+        raise BadRequest(f"The job's directory cannot be read: {error}.") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != person.uid:
+        raise BadRequest(f"{directory} is not a directory of {person.name}.")
+    return directory
+
+
+def dry_run(state: State, person: Person, record: SpecRecord, *, now: float) -> JobRecord:
+    """The job as it would stand in the queue. The job is folded into the state and taken out again before anyone looks."""
+    spec = accept(state, person, record)
+    job_id = state.next_id
+    fold(state, Submitted(at=now, job=JobId(job_id), spec=spec))
+    try:
+        shown = job_record(state, state.jobs[JobId(job_id)], now=now, mine=True)
+    finally:
+        remove_job(state, JobId(job_id))
+        state.next_id = job_id
+    shown.id = 0
+    return shown

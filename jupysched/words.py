@@ -1,0 +1,162 @@
+"""Records in words: durations, sizes, states, tables. Pure text; knows nothing of where it is shown."""
+
+from __future__ import annotations
+
+import pwd
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from jupysched.wire.records import GpuRecord, JobRecord
+
+NUMBERS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def user_name(uid: int) -> str:
+    """The login name."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th."""
+    suffix = "th" if 10 <= number % 100 <= 20 else NUMBERS.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
+def duration(seconds: float | None) -> str:
+    """'0.4 s', '41 s', '4:12', '3:31:10'; '' if unknown."""
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def size(count: float | None) -> str:
+    """'512 B', '3.1 GiB'; 'n/a' if unknown."""
+    if count is None:
+        return "n/a"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError("unreachable")
+
+
+def clock(iso: str | None) -> str:
+    """Local '14:05', with the day when it is not today; '' if unknown."""
+    if not iso:
+        return ""
+    at = datetime.fromisoformat(iso).astimezone()
+    now = datetime.now().astimezone()
+    return at.strftime("%H:%M" if at.date() == now.date() else "%a %d %b %H:%M")
+
+
+def state(job: JobRecord) -> str:
+    """'running', 'waiting, 2nd', 'succeeded in 4:12', 'failed after 0:41'."""
+    if job.state == "pending":
+        return f"waiting, {ordinal(job.position)}" if job.position else "waiting"
+    if job.state == "succeeded":
+        return f"succeeded in {duration(job.ran_s)}"
+    if job.state in ("failed", "cancelled") and job.ran_s is not None:
+        return f"{job.state} after {duration(job.ran_s)}"
+    return job.state
+
+
+def where(job: JobRecord) -> str:
+    """'GPU 0', 'GPUs 1, 2', 'CPU slot 0'."""
+    if not job.gpus:
+        return ""
+    if len(job.gpus) == 1:
+        return job.gpus[0]
+    kind, _, _ = job.gpus[0].rpartition(" ")
+    return f"{kind}s {', '.join(g.rpartition(' ')[2] for g in job.gpus)}"
+
+
+def metric(job: JobRecord) -> str:
+    """'loss 0.412', or the first metric there is; '' if none."""
+    for name in ("loss", "train_loss", "val_loss", *job.metrics):
+        value = job.metrics.get(name)
+        if isinstance(value, int | float):
+            return f"{name} {value:.4g}"
+    return ""
+
+
+def time_of(job: JobRecord) -> str:
+    """What the clock says of it: elapsed and limit, waiting time, or length."""
+    if job.state == "pending":
+        expected = clock(job.expected_start_at)
+        return f"~{expected}" if expected else f"waits {duration(job.waited_s)}"
+    limit = job.request.time_limit_s
+    ran = duration(job.ran_s)
+    return f"{ran} of {duration(limit)}" if job.state == "running" and limit else ran
+
+
+def one_line(job: JobRecord) -> str:
+    """One job in one line."""
+    parts = [f"job {job.id}", job.name, state(job), where(job), metric(job)]
+    line = " · ".join(p for p in parts if p)
+    return f"{line}: {job.why}" if job.why else line
+
+
+def why(job: JobRecord) -> str:
+    """The reason in a sentence."""
+    sentence = job.why or {"succeeded": "it succeeded", "running": "nothing holds it up: it runs"}.get(job.state, job.state)
+    return f"job {job.id} ({job.name}) {state(job)}: {sentence}"
+
+
+def details(job: JobRecord) -> str:
+    """All of it, a line each."""
+    asked = job.request
+    request = f"{asked.gpus} GPU{'s' if asked.gpus != 1 else ''}"
+    for label, value in (
+        ("GPU memory", size(asked.gpu_memory_bytes) if asked.gpu_memory_bytes else ""), ("type", asked.gpu_type or ""),
+        ("CPUs", str(asked.cpus or "")), ("memory", size(asked.memory_bytes) if asked.memory_bytes else ""),
+        ("time", duration(asked.time_limit_s)),
+    ):
+        request += f", {label} {value}" if value else ""
+    rows = {
+        "job": f"{job.id} {job.name}", "user": job.user, "state": state(job), "why": job.why, "priority": job.priority,
+        "request": request, "where": " on ".join(p for p in (where(job), ", ".join(job.nodes)) if p),
+        "attempt": str(job.attempt), "submitted": clock(job.submitted_at), "expected start": clock(job.expected_start_at),
+        "started": clock(job.started_at), "ended": clock(job.ended_at), "waited": duration(job.waited_s),
+        "ran": duration(job.ran_s),
+        "metrics": ", ".join(f"{k} {v:.4g}" for k, v in job.metrics.items() if isinstance(v, int | float)),
+        "directory": job.directory,
+    }
+    return "\n".join(f"{k:>15}  {v}" for k, v in rows.items() if v)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Left-aligned columns."""
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows)
+
+
+def table(jobs: Sequence[JobRecord]) -> str:
+    """Jobs, one a line."""
+    head = ("job", "name", "user", "state", "where", "time", "last", "why")
+    body = [(str(j.id), j.name[:40], j.user, state(j), where(j), time_of(j), metric(j), j.why) for j in jobs]
+    return columns([head, *body])
+
+
+def gpu_table(gpus: Sequence[GpuRecord], jobs: Mapping[int, JobRecord]) -> str:
+    """GPUs, one a line; what is not known is n/a."""
+    head = ("", "name", "busy", "memory", "temperature", "power", "held by")
+    body = []
+    for g in gpus:
+        holders = [f"job {j} {jobs[j].name} ({jobs[j].user})" if j in jobs else f"job {j}" for j in g.jobs]
+        held = ", ".join(holders) or "; ".join(g.foreign) or (f"drained: {g.drained}" if g.drained else "free")
+        memory = f"{size(g.memory_used_bytes)} of {size(g.memory_total_bytes)}" if g.memory_used_bytes is not None else size(g.memory_total_bytes)
+        body.append((
+            g.label, g.name, "n/a" if g.utilization_percent is None else f"{g.utilization_percent:.0f} %", memory,
+            "n/a" if g.temperature_c is None else f"{g.temperature_c:.0f} °C",
+            "n/a" if g.power_w is None else f"{g.power_w:.0f} W", held,
+        ))
+    return columns([head, *body])
