@@ -1,0 +1,189 @@
+"""What the job's process does, from its order to its last word.
+
+Knows the order of the steps: surroundings, variables in, the cell, threads, variables out, end.json. Must not know how
+any of them is done, nor what becomes of what it writes. Leaves by os._exit in every case.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import random
+import sys
+import threading
+from typing import Any, NoReturn
+
+from jupysched import spool
+from jupysched.runner import environment, metrics, signals, stdin, tree
+from jupysched.runner.outputs import Channel
+from jupysched.runner.shell import Failure
+from jupysched.runner.shim import Ends
+from jupysched.runner.values import Packed, Values
+from jupysched.spool import Kind
+
+
+def run(ends: Ends, shell: Any) -> NoReturn:
+    """Wait for the order and carry it out. The code says in short what end.json says in full."""
+    code = 70
+    try:
+        channel = Channel(ends.stdout, ends.stderr, ends.nonce)
+        channel.become_standard()
+        faulthandler.enable(channel.stderr)
+        shell.channel, shell.owner = channel, os.getpid()
+        order = _read_order(ends.orders)
+        if order is None:
+            os._exit(0)
+        job = Job(order, shell, channel, ends.orders)
+        code = job.live()
+        channel.flush()
+    except BaseException:  # our own fault: said where the user looks, and in the exit code
+        import traceback
+
+        os.write(2, traceback.format_exc().encode("utf-8", "replace"))
+    finally:
+        os._exit(code)
+
+
+def _read_order(orders: int) -> dict[str, Any] | None:
+    line = b""
+    while not line.endswith(b"\n"):
+        part = os.read(orders, 1 << 16)
+        if not part:
+            return None
+        line += part
+    order: dict[str, Any] = json.loads(line)
+    return order
+
+
+class Job:
+    """One run of one cell."""
+
+    def __init__(self, order: dict[str, Any], shell: Any, channel: Channel, orders: int) -> None:
+        self.order = order
+        self.shell = shell
+        self.channel = channel
+        self.pid = os.getpid()
+        self.path = spool.attempt_path(order["directory"], order["attempt"])
+        launch = spool.read_json(os.path.join(order["directory"], spool.LAUNCH))
+        if launch is None:
+            raise FileNotFoundError(f"{order['directory']} holds no readable {spool.LAUNCH}")
+        self.launch = launch
+        self.values = Values(order["directory"], launch["objects"], shell.user_ns)
+        self.notes: list[str] = []
+        self.error: BaseException | None = None
+        self.stdin = stdin.Stdin(channel, orders, allowed=bool(launch.get("allow_stdin")))
+
+    def live(self) -> int:
+        """Do all there is to do; return the exit code."""
+        try:
+            signals.listen()
+            self._surround()
+            self.values.load()
+            self._run_cell()
+            self._join_threads()
+        except BaseException as error:
+            if os.getpid() != self.pid:
+                os._exit(1)
+            self._fail(error)
+        if os.getpid() != self.pid:
+            # A forked child that fell out of the cell is not the job.
+            self.channel.flush()
+            os._exit(0)
+        signals.deaf()
+        return self._finish()
+
+    # --- before the cell -------------------------------------------------------------------------------------------
+
+    def _surround(self) -> None:
+        env = environment.job_environment(self.launch, self.order)
+        env[tree.TAG] = self.path
+        environment.apply_environment(env)
+        self.notes += environment.apply_launch(self.launch)
+        if "numpy.random" in sys.modules:
+            # Forked from one parent, all jobs would else draw the same numbers.
+            sys.modules["numpy.random"].seed()
+        random.seed()
+        metrics.connect(self.channel, self.path)
+        self.stdin.install()
+        shell, launch = self.shell, self.launch
+        shell.ast_node_interactivity = launch.get("interactivity", "last_expr")
+        count = shell.execution_count = int(launch.get("execution_count") or 1)
+        history = shell.history_manager
+        history.input_hist_parsed[:] = history.input_hist_raw[:] = [""] * count
+        history.dir_hist[:] = [os.getcwd()]
+        shell.compile.name_cell(launch["cell"], launch.get("cell_name") or f"<cell {count}>")
+        self.channel.keep_flushing()
+
+    # --- the cell --------------------------------------------------------------------------------------------------
+
+    def _run_cell(self) -> None:
+        result = self.shell.run_cell(self.launch["cell"], store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None and not _is_deliberate(error):
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self.error = error
+        if self.shell.failure is None and not _is_deliberate(error):
+            self.shell.show_failure(error)
+
+    def _join_threads(self) -> None:
+        """Wait for threads as a script does; an interrupted cell waits for nobody."""
+        if isinstance(self.error, KeyboardInterrupt):
+            return
+        pools = sys.modules.get("concurrent.futures.thread")
+        if pools is not None and hasattr(pools, "_python_exit"):
+            pools._python_exit()
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+
+    # --- after the cell --------------------------------------------------------------------------------------------
+
+    def _finish(self) -> int:
+        self.channel.stop_flushing()
+        environment.lift_limits()
+        packed = self._pack()
+        outcome, code = _outcome(self.error)
+        failure = self.shell.failure if outcome in ("error", "interrupted") else None
+        if outcome == "interrupted" and failure is None:
+            failure = Failure("KeyboardInterrupt", "", [])
+        end = {
+            "outcome": outcome, "ename": failure and failure.ename, "evalue": failure and failure.evalue,
+            "traceback": failure.traceback if failure else [], "returned": packed.names,
+            "notes": self.notes + packed.notes, "exit_code": code,
+        }  # fmt: skip
+        from jupysched.runner.outputs import encode
+
+        spool.write_bytes(os.path.join(self.path, spool.END), encode(end))
+        return code
+
+    def _pack(self) -> Packed:
+        """Write the variables. Whatever goes wrong costs variables, never the outcome."""
+        try:
+            return self.values.pack(os.path.join(self.path, spool.RESULT), self.launch.get("out_names"))
+        except BaseException as error:
+            reason = Failure.of(error, [])
+            return Packed([], [f"The variables could not be brought back: {reason.ename}: {reason.evalue}"])
+
+    def note(self, text: str) -> None:
+        """Say a sentence of ours under the cell."""
+        self.channel.send(Kind.NOTE, {"text": text})
+
+
+def _is_deliberate(error: BaseException) -> bool:
+    return isinstance(error, SystemExit) and error.code in (None, 0, False)
+
+
+def _outcome(error: BaseException | None) -> tuple[str, int]:
+    """Return the outcome and the exit code."""
+    if error is None:
+        return "ok", 0
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", 130
+    if isinstance(error, SystemExit):
+        if _is_deliberate(error):
+            return "ok", 0
+        return "error", error.code if isinstance(error.code, int) and 0 < error.code < 256 else 1
+    return "error", 1

@@ -1,0 +1,369 @@
+"""The node's process: takes start orders on a socket and hands each to a pair that waits.
+
+Knows connections, zygotes and the directories of attempts. Must not know the daemon: it outlives it, and a fresh one
+connects again. Runs as `python -m jupysched.runner.launcher --run-dir DIR`; a second one in the same folder leaves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupysched import spool
+from jupysched.runner import environment, tree
+from jupysched.runner.warm import Want, Zygote, Zygotes, why_not_run
+
+SOCKET = "launcher.sock"
+#: Seconds without connections and jobs after which the launcher ends by itself.
+LONELY_S = 600.0
+#: How long an order that finds a directory without a shim.json waits for the one who made it.
+_SETTLE_S = 0.5
+
+
+@dataclass(slots=True, eq=False)
+class Order:
+    """A start order on its way."""
+
+    request: dict[str, Any]
+    reply: Callable[[dict[str, Any]], None]
+    want: Want
+    #: pairs that died under it
+    tries: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """One connection."""
+
+    connection: socket.socket
+    incoming: bytes = b""
+    outgoing: bytearray = field(default_factory=bytearray)
+
+
+class Launcher:
+    """The loop and all it waits for."""
+
+    def __init__(self, run_dir: str) -> None:
+        self.run_dir = run_dir
+        self.selector = selectors.DefaultSelector()
+        self.zygotes = Zygotes(os.path.join(run_dir, "zygote.log"))
+        self.clients: set[Client] = set()
+        self.waiting: list[Order] = []
+        #: shims that run: their socket closes when they end
+        self.shims: dict[socket.socket, dict[str, Any]] = {}
+        self.listener = self._listen(os.path.join(run_dir, SOCKET))
+        self.lonely_since = time.monotonic()
+        self.ending = False
+
+    def _listen(self, path: str) -> socket.socket:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        here = os.getcwd()
+        os.chdir(os.path.dirname(path))  # the path may be longer than a socket's may
+        listener.bind(SOCKET)
+        os.chdir(here)
+        os.chmod(path, 0o600)
+        listener.listen(64)
+        listener.setblocking(False)
+        self.selector.register(listener, selectors.EVENT_READ, self._accept)
+        return listener
+
+    def run(self) -> None:
+        """Serve until told to quit, or until nobody needs it any more."""
+        while not self.ending:
+            for key, mask in self.selector.select(timeout=60.0):
+                key.data(mask)
+            self._rest()
+        self._close()
+
+    def _rest(self) -> None:
+        now = time.monotonic()
+        for zygote in self.zygotes.idle(now):
+            self._drop(zygote)
+        if self.clients or self.shims:
+            self.lonely_since = now
+        elif now - self.lonely_since > LONELY_S:
+            self.ending = True
+
+    def _close(self) -> None:
+        os.unlink(os.path.join(self.run_dir, SOCKET))
+        for zygote in list(self.zygotes.all):
+            self._drop(zygote)
+            self.zygotes.reap(zygote)
+        for client in list(self.clients):
+            self._leave(client)
+
+    # --- connections -----------------------------------------------------------------------------------------------
+
+    def _accept(self, mask: int) -> None:
+        try:
+            connection, _ = self.listener.accept()
+        except OSError:
+            return
+        connection.setblocking(False)
+        client = Client(connection)
+        self.clients.add(client)
+        self.selector.register(connection, selectors.EVENT_READ, lambda mask: self._talk(client, mask))
+
+    def _talk(self, client: Client, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            self._send(client)
+        if not mask & selectors.EVENT_READ:
+            return
+        try:
+            data = client.connection.recv(1 << 18)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._leave(client)
+            return
+        *lines, client.incoming = (client.incoming + data).split(b"\n")
+        for line in lines:
+            self._obey(client, line)
+
+    def _send(self, client: Client) -> None:
+        if client not in self.clients:
+            return
+        try:
+            while client.outgoing:
+                del client.outgoing[: client.connection.send(client.outgoing)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._leave(client)
+            return
+        mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.outgoing else 0)
+        key = self.selector.get_key(client.connection)
+        if key.events != mask:
+            self.selector.modify(client.connection, mask, key.data)
+
+    def _leave(self, client: Client) -> None:
+        if client in self.clients:
+            self.clients.discard(client)
+            self.selector.unregister(client.connection)
+            client.connection.close()
+
+    def _obey(self, client: Client, line: bytes) -> None:
+        request: dict[str, Any] = {}
+
+        def reply(answer: dict[str, Any]) -> None:
+            if "id" in request:
+                answer = {"id": request["id"], **answer}
+            client.outgoing += json.dumps(answer).encode() + b"\n"
+            self._send(client)
+
+        try:
+            request = json.loads(line)
+            operations = {"start": self._start, "warm": self._warm, "ping": self._ping, "quit": self._quit}
+            operations[request["op"]](request, reply)
+        except (ValueError, KeyError, TypeError) as error:
+            reply({"ok": False, "error": f"not understood: {type(error).__name__}: {error}"})
+        except OSError as error:
+            reply({"ok": False, "error": f"{error.strerror or error}"})
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _ping(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+        zygotes = [
+            {"pid": z.process.pid, "ready": z.ready, "preload": sorted(z.want.preload), "executable": z.want.executable,
+             "waiting": len(z.pairs)}
+            for z in self.zygotes.all
+        ]  # fmt: skip
+        reply({"ok": True, "pid": os.getpid(), "zygotes": zygotes, "running": list(self.shims.values())})
+
+    def _quit(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+        self.ending = True
+        reply({"ok": True})
+
+    def _warm(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+        want = Want.of(request["launch"], request.get("uid"))
+        if not self.zygotes.is_coming(want):
+            self._raise(want)
+        reply({"ok": True})
+
+    def _start(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+        path = spool.attempt_path(request["directory"], request["attempt"])
+        if (answer := self._settled(path)) is not None:
+            reply({"ok": True, "answer": answer})
+            return
+        launch = spool.read_json(os.path.join(request["directory"], spool.LAUNCH))
+        if launch is None:
+            reply({"ok": False, "error": f"{request['directory']} holds no readable {spool.LAUNCH}"})
+            return
+        order = Order(request, reply, Want.of(launch, request.get("uid")))
+        self._dispatch(order)
+
+    def _settled(self, path: str) -> str | None:
+        """Return what an order for an attempt that was started before is told; what a lost one left is swept first."""
+        answer = spool.attempt_answer(path)
+        deadline = time.monotonic() + _SETTLE_S
+        while answer == "lost" and not os.path.exists(os.path.join(path, spool.SHIM)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+            answer = spool.attempt_answer(path)
+        if answer == "lost":
+            sweep_after(path)
+        return answer
+
+    # --- from order to pair ----------------------------------------------------------------------------------------
+
+    def _dispatch(self, order: Order) -> None:
+        """Hand the order to a pair that waits, or let it wait for one."""
+        zygote = self.zygotes.best(order.want)
+        if zygote is None:
+            self.waiting.append(order)
+            if not self.zygotes.is_any_coming(order.want):
+                self._raise(order.want.light(), order)
+            return
+        zygote.used_at = time.monotonic()
+        if not zygote.pairs:
+            self.waiting.append(order)
+            if not zygote.asked:
+                zygote.ask()
+            return
+        self._hand(zygote.pairs.pop(0), order)
+        if not zygote.asked and not zygote.pairs:
+            zygote.ask()
+        if not self.zygotes.is_coming(order.want):
+            self._raise(order.want)
+
+    def _raise(self, want: Want, order: Order | None = None) -> None:
+        """Start a zygote; answer the order that needs it where that is impossible."""
+        try:
+            before = list(self.zygotes.all)
+            zygote = self.zygotes.start(want)
+            for old in before:
+                if old not in self.zygotes.all:
+                    self._forget(old)
+        except OSError as error:
+            if order is not None:
+                self._refuse(want, why_not_run(want.executable, error))
+            return
+        self.selector.register(zygote.socket, selectors.EVENT_READ, lambda mask: self._hear(zygote))
+
+    def _refuse(self, want: Want, sentence: str) -> None:
+        for order in [order for order in self.waiting if order.want.key == want.key]:
+            self.waiting.remove(order)
+            order.reply({"ok": False, "error": sentence})
+
+    def _hear(self, zygote: Zygote) -> None:
+        was_ready = zygote.ready
+        alive = zygote.hear()
+        if zygote.ready and not was_ready:
+            zygote.ask()
+        if not alive or zygote.error:
+            self._drop(zygote)
+            code = self.zygotes.reap(zygote)
+            if not zygote.ready:
+                reason = zygote.error or f"it ended with code {code} before it was ready (see {self.run_dir}/zygote.log)"
+                self._refuse(zygote.want, f"cannot run jobs with {zygote.want.executable}: {reason}")
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for order in waiting:
+            self._dispatch(order)
+
+    def _drop(self, zygote: Zygote) -> None:
+        self._forget(zygote)
+        self.zygotes.drop(zygote)
+
+    def _forget(self, zygote: Zygote) -> None:
+        try:
+            self.selector.unregister(zygote.socket)
+        except (KeyError, ValueError):
+            return
+
+    def _hand(self, pair: socket.socket, order: Order) -> None:
+        """Give the order to the pair; its answer comes in `_answered`."""
+        request = {key: value for key, value in order.request.items() if key not in ("op", "id", "uid")}
+        try:
+            pair.sendall(json.dumps(request).encode())
+        except OSError:
+            self._retry(pair, order)
+            return
+        self.selector.register(pair, selectors.EVENT_READ, lambda mask: self._answered(pair, order))
+
+    def _answered(self, pair: socket.socket, order: Order) -> None:
+        self.selector.unregister(pair)
+        try:
+            line = pair.recv(1 << 16)
+        except OSError:
+            line = b""
+        if not line:
+            self._retry(pair, order)
+            return
+        answer = json.loads(line)
+        if answer.get("answer") == "started":
+            path = spool.attempt_path(order.request["directory"], order.request["attempt"])
+            self.shims[pair] = {"job": order.request.get("job"), "attempt": order.request["attempt"], "path": path,
+                                "pid": answer["pid"]}  # fmt: skip
+            self.selector.register(pair, selectors.EVENT_READ, lambda mask: self._ended(pair))
+        else:
+            pair.close()
+        order.reply(answer)
+
+    def _retry(self, pair: socket.socket, order: Order) -> None:
+        """A pair died under its order: what its directory says is true; if it says nothing, another pair may run it."""
+        pair.close()
+        path = spool.attempt_path(order.request["directory"], order.request["attempt"])
+        answer = self._settled(path)
+        order.tries += 1
+        if answer is not None:
+            order.reply({"ok": True, "answer": answer})
+        elif order.tries > 3:
+            order.reply({"ok": False, "error": f"the shim ended before it started (see {self.run_dir}/zygote.log)"})
+        else:
+            self._dispatch(order)
+
+    def _ended(self, pair: socket.socket) -> None:
+        self.selector.unregister(pair)
+        pair.close()
+        path = self.shims.pop(pair)["path"]
+        if spool.attempt_answer(path) == "lost":
+            sweep_after(path)
+
+
+def sweep_after(path: str) -> set[int]:
+    """End what the job of a lost shim left behind; return who was there."""
+    shim = spool.read_json(os.path.join(path, spool.SHIM))
+    if shim is None or shim["boot"] != spool.boot_id():
+        return set()
+    return tree.sweep_lost(path, shim["job_pid"], set(shim["pipes"]))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve in the given folder; return 0 also when another launcher serves there already."""
+    parser = argparse.ArgumentParser(prog="jupysched.runner.launcher")
+    parser.add_argument("--run-dir", required=True)
+    run_dir = os.path.abspath(parser.parse_args(arguments).run_dir)
+    os.makedirs(run_dir, mode=0o700, exist_ok=True)
+    lock = os.open(os.path.join(run_dir, "launcher.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    environment.free_affinity()
+    os.chdir("/")
+    Launcher(run_dir).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""What `input()` and `getpass()` do in a job.
+
+Knows how a cell asks and where the answer comes in. Must not know who answers. Where nobody can, it fails at once: a
+job that waits for a keyboard holds a GPU for nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import getpass
+import itertools
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from jupysched.runner.outputs import Channel
+from jupysched.spool import Kind
+
+REFUSAL = (
+    "input() is not available in a queued job: nobody may be there to answer. "
+    "Ask before the cell and use the variable in it."
+)
+
+
+class Stdin:
+    """The questions of one cell."""
+
+    def __init__(self, channel: Channel, answers: int, *, allowed: bool) -> None:
+        self._channel = channel
+        self._answers = answers
+        self._allowed = allowed
+        self._numbers = itertools.count(1)
+        self._rest = b""
+
+    def install(self) -> None:
+        """Make `input` and `getpass` ask through the spool."""
+        builtins.input = self.ask
+        getpass.getpass = self.ask_secret
+
+    def ask(self, prompt: object = "", /) -> str:
+        """Return what was typed at the notebook."""
+        return self._request(str(prompt), secret=False)
+
+    def ask_secret(self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None) -> str:
+        return self._request(str(prompt), secret=True)
+
+    def _request(self, prompt: str, *, secret: bool) -> str:
+        if not self._allowed:
+            from IPython.core.error import StdinNotImplementedError
+
+            raise StdinNotImplementedError(REFUSAL)
+        number = next(self._numbers)
+        self._channel.send(Kind.INPUT_REQUEST, {"prompt": prompt, "password": secret, "id": number})
+        while True:
+            answer = self._next_answer()
+            if answer.get("id") in (number, None):
+                return str(answer.get("value", ""))
+
+    def _next_answer(self) -> dict[str, Any]:
+        while b"\n" not in self._rest:
+            part = os.read(self._answers, 1 << 16)
+            if not part:
+                raise EOFError("input() got no answer: the job's shim is gone")
+            self._rest += part
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+Ask = Callable[..., str]
