@@ -34,9 +34,8 @@ def test_a_thread_and_a_process_are_seen() -> None:
     thread.start()
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     try:
-        left = " ".join(left_since(before, within_s=0))
-        assert "thread 'forgotten' runs" in left
-        assert f"process {child.pid} runs: cat" in left
+        assert "thread 'forgotten' runs" in left_since(before, within_s=0)
+        eventually(lambda: f"process {child.pid} runs: cat" in left_since(before, within_s=0))
     finally:
         go_on.set()
         child.communicate()
