@@ -1,0 +1,216 @@
+"""From the job's file into the notebook. Knows the notebook's variables then and now; overwrites nothing silently."""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupysched.namespace import ambient
+from jupysched.namespace.explain import reason
+from jupysched.namespace.facets import FACETS, MISSING, Delta
+from jupysched.namespace.objects import ObjectStore
+from jupysched.namespace.pack import Sent
+from jupysched.namespace.payload import PayloadReader
+from jupysched.namespace.pickling import standard_seeds
+from jupysched.namespace.sources import register_sources
+from jupysched.namespace.walk import Tracked
+
+#: (id of the namespace, name) -> (serial of the submission, value) of what jobs put there
+_landed: dict[tuple[int, str], tuple[int, Any]] = {}
+
+
+@dataclass(slots=True)
+class Landing:
+    """What came back into the notebook."""
+
+    #: names that now have the job's value
+    landed: list[str] = field(default_factory=list)
+    #: one sentence for each value that the notebook had changed meanwhile
+    conflicts: list[str] = field(default_factory=list)
+    #: one sentence for each value that did not come back
+    failures: list[str] = field(default_factory=list)
+    #: everything that came back, also what was not put into the notebook
+    values: dict[str, Any] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
+
+
+def land(result_path: Path, user_ns: dict[str, Any], sent: Sent, objects: ObjectStore) -> Landing:
+    """Put what the job changed into the notebook, in place where possible, and say what was not.
+
+    Raises: WrongVersion; OSError when the file can't be read.
+    """
+    reader = PayloadReader(Path(result_path), user_ns, objects, seeds=_seeds(user_ns, sent))
+    register_sources(reader.header["sources"])
+    landing = Landing(failures=list(reader.header["notes"]))
+    names: dict[str, Any] = {}
+    clashing: set[int] = set()
+    for label, value, error in reader.read():
+        if error is not None:
+            landing.failures.append(_failure(label, error))
+        elif label[0] == "patch":
+            if not _apply(sent.tracked, label[1], label[2], value, landing):
+                clashing.add(id(sent.tracked.numbered[label[1]]))
+        else:
+            names[label[1]] = value
+    for tensor, copy in sent.copies:
+        _refresh(tensor, copy)
+    for name, value in names.items():
+        _bind(name, value, user_ns, sent, landing)
+    _land_touched(reader.header["touched"], user_ns, sent, landing, clashing)
+    _delete(reader.header["deleted"], user_ns, sent, landing)
+    ambient.land(reader.header["ambient"], sent.ambient)
+    return landing
+
+
+def _seeds(user_ns: dict[str, Any], sent: Sent) -> list[Any]:
+    """Return the originals by number; streams and such are those of now."""
+    seeds = sent.tracked.seeds()
+    own = standard_seeds(user_ns)
+    return [*(own[n] for n in range(len(own))), *seeds[len(own) :]]
+
+
+def _failure(label: tuple[Any, ...], error: BaseException) -> str:
+    what = repr(label[1]) if label[0] == "name" else "A change"
+    return f"{what} did not come back: {reason(error)}."
+
+
+def _apply(tracked: Tracked, number: int, kind: str, patch: Any, landing: Landing) -> bool:
+    """Return whether the original has the job's state now; false where the notebook changed it meanwhile."""
+    obj = tracked.numbered[number]
+    try:
+        here = tracked.patch(number, kind)
+    except Exception:  # noqa: BLE001  what can't be compared counts as unchanged
+        here = MISSING
+    clear = True
+    if here is not MISSING and not _same_patch(here, patch):
+        if not (isinstance(here, Delta) and isinstance(patch, Delta)):
+            return False
+        patch, clear = _without_clashes(patch, here)
+    try:
+        FACETS[kind].apply(obj, patch)
+    except Exception as error:  # noqa: BLE001  one object that refuses its state costs only itself
+        landing.failures.append(f"A change in an object of type {type(obj).__name__} did not come back: {reason(error)}.")
+    return clear
+
+
+def _without_clashes(patch: Delta, here: Delta) -> tuple[Delta, bool]:
+    """Return the part of a patch that touches nothing that the notebook touched."""
+    mine = set(here.changed) | set(here.removed)
+    changed = {k: v for k, v in patch.changed.items() if k not in mine or _equal(here.changed.get(k, MISSING), v)}
+    removed = [k for k in patch.removed if k not in mine or k in here.removed]
+    clear = len(changed) == len(patch.changed) and len(removed) == len(patch.removed)
+    return Delta(changed, removed), clear
+
+
+def _same_patch(here: Any, there: Any) -> bool:
+    if isinstance(here, Delta) and isinstance(there, Delta):
+        return (
+            list(here.changed) == list(there.changed)
+            and here.removed == there.removed
+            and all(_equal(v, there.changed[k]) for k, v in here.changed.items())
+        )
+    return _equal(getattr(here, "value", here), there)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    try:
+        answer = one == other
+        return bool(answer.all()) if hasattr(answer, "all") else bool(answer)
+    except Exception:  # noqa: BLE001  what can't be compared is not equal
+        return False
+
+
+def _refresh(tensor: Any, copy: Any) -> None:
+    """Bring the job's content of a CPU copy to the notebook's CUDA tensor."""
+    import torch
+
+    with torch.no_grad():
+        tensor.copy_(copy)
+
+
+def _changed_here(name: str, user_ns: dict[str, Any], sent: Sent) -> bool:
+    now = user_ns.get(name, MISSING)
+    serial, value = _landed.get((id(user_ns), name), (0, MISSING))
+    if value is now and serial < sent.serial and now is not MISSING:
+        return False  # an earlier job put it there
+    if name in sent.names:
+        return now is not sent.names[name]
+    if name not in sent.bindings:
+        return now is not MISSING
+    return now is MISSING or id(now) != sent.bindings[name]
+
+
+def _bind(name: str, value: Any, user_ns: dict[str, Any], sent: Sent, landing: Landing) -> None:
+    landing.values[name] = value
+    if _changed_here(name, user_ns, sent) and not _equal(user_ns.get(name, MISSING), value):
+        landing.conflicts.append(_conflict(name, user_ns))
+        return
+    user_ns[name] = value
+    _landed[id(user_ns), name] = (sent.serial, value)
+    landing.landed.append(name)
+
+
+def _conflict(name: str, user_ns: dict[str, Any]) -> str:
+    kept = f"kept {reprlib.repr(user_ns[name])}" if name in user_ns else "it is deleted there"
+    return f"{name} was changed in the notebook meanwhile; {kept}. The job's value: job.result()[{name!r}]"
+
+
+def _land_touched(
+    names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Landing, clashing: set[int]
+) -> None:
+    from jupysched.namespace.refusals import parts
+    from jupysched.namespace.walk import names_that_reach
+
+    for name in names:
+        original = sent.names.get(name, MISSING)
+        landing.values[name] = original
+        clashes = bool(clashing) and bool(names_that_reach({name: original}, clashing, parts))
+        if clashes or user_ns.get(name, MISSING) is not original:
+            landing.conflicts.append(_conflict(name, user_ns))
+        else:
+            landing.landed.append(name)
+
+
+def _delete(names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Landing) -> None:
+    for name in names:
+        if name not in user_ns:
+            continue
+        if _changed_here(name, user_ns, sent):
+            landing.conflicts.append(f"{name} was changed in the notebook meanwhile; kept. The job deleted it.")
+        else:
+            del user_ns[name]
+            landing.deleted.append(name)
+
+
+def load_values(
+    result_path: Path, objects: ObjectStore, user_ns: dict[str, Any], *, input_path: Path | None = None
+) -> dict[str, Any]:
+    """Return what a job brought back, for a notebook that did not submit it: new values, at home in this one.
+
+    What the job received is rebuilt from its input, and its changes are applied to that.
+    Raises: WrongVersion; OSError when a file can't be read.
+    """
+    result_path = Path(result_path)
+    source = PayloadReader(input_path or result_path.parent.parent / "input.pickle", user_ns, objects)
+    register_sources(source.header["sources"])
+    received = {label[1]: value for label, value, error in source.read() if error is None}
+    numbered = source.numbered()
+    seeds = [numbered.get(n) for n in range(max(numbered, default=-1) + 1)]
+    reader = PayloadReader(result_path, user_ns, objects, seeds=seeds)
+    register_sources(reader.header["sources"])
+    values: dict[str, Any] = {}
+    for label, value, error in reader.read():
+        if error is not None:
+            continue
+        if label[0] == "patch":
+            FACETS[label[2]].apply(numbered[label[1]], value)
+        else:
+            values[label[1]] = value
+    values.update({name: received[name] for name in reader.header["touched"] if name in received})
+    return values

@@ -1,0 +1,209 @@
+"""From a cell to one file with all that it needs. Knows the notebook's variables; starts nothing and runs no user code."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupysched.namespace import ambient, restore
+from jupysched.namespace.capture import Reads, module_parts, reads
+from jupysched.namespace.errors import NoSuchName, ObjectStoreFull
+from jupysched.namespace.explain import not_picklable
+from jupysched.namespace.objects import ObjectStore
+from jupysched.namespace.payload import PayloadWriter, big_blobs
+from jupysched.namespace.pickling import standard_seeds
+from jupysched.namespace.sources import collect_sources
+from jupysched.namespace.walk import Tracked
+
+_serials = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traveller:
+    """A variable that travels."""
+
+    name: str
+    #: as type(value).__name__
+    type_name: str
+    #: in the pickle and out of band; what an earlier variable already carries is counted there
+    nbytes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Sent:
+    """What the notebook must remember of a submitted cell until its results land."""
+
+    #: what travelled, by number, and how it was
+    tracked: Tracked
+    #: the variables that travelled
+    names: dict[str, Any]
+    #: id of the value of every variable at the time of submission
+    bindings: dict[str, int]
+    #: as ambient.collect() returned it
+    ambient: dict[str, Any]
+    #: cells in the order of their submission
+    serial: int = field(default_factory=lambda: next(_serials))
+    #: CUDA tensors and the CPU copies that travelled for them
+    copies: list[tuple[Any, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Packed:
+    """A packed cell; write() makes the file."""
+
+    report: tuple[Traveller, ...]
+    reads: Reads
+    sent: Sent
+    #: bytes of the pickle and of the buffers that travel
+    nbytes: int
+    writer: PayloadWriter
+    header: dict[str, Any]
+
+    def write(self, path: Path) -> int:
+        """Return the bytes written. Writes: the file, by rename; buffers are in the object store already."""
+        try:
+            return self.writer.write(Path(path), self.header)
+        except OSError as error:
+            if error.errno == 28:  # noqa: PLR2004  ENOSPC
+                raise ObjectStoreFull(str(Path(path).parent), self.writer.body.tell(), 0) from error
+            raise
+
+
+def pack_inputs(
+    cell: str,
+    shell_or_user_ns: Any,
+    *,
+    objects: ObjectStore,
+    in_names: Sequence[str] = (),
+    transform: Callable[[str], str] | None = None,
+) -> Packed:
+    """Return everything that this cell reads, packed.
+
+    Raises: SyntaxError; NotPicklable; NoSuchName; ObjectStoreFull. Writes: buffers into the object store.
+    """
+    user_ns: dict[str, Any] = getattr(shell_or_user_ns, "user_ns", shell_or_user_ns)
+    transform = transform or getattr(shell_or_user_ns, "transform_cell", None)
+    found = reads(cell, user_ns, transform=transform)
+    for name in in_names:
+        if name not in user_ns:
+            raise NoSuchName(name)
+    packing = _Packing(user_ns, found, objects, (*in_names, *found.needed))
+    packing.run()
+    header = {
+        "version": list(sys.version_info[:3]),
+        "dropped": sorted(found.dropped),
+        "outputs": {n: None for n in found.outputs},
+        "imports": packing.imports(),
+        "sources": collect_sources(packing.writer.pickler.filenames),
+        "ambient": ambient.collect(),
+    }
+    writer = packing.writer
+    sent = Sent(
+        tracked=Tracked(writer.numbered(), first=len(standard_seeds(user_ns))),
+        names=packing.sent,
+        bindings={name: id(value) for name, value in user_ns.items()},
+        ambient=header["ambient"],
+        copies=writer.pickler.tensors.copies,
+    )
+    nbytes = writer.body.tell() + writer.pickler.out_of_band_bytes
+    return Packed(
+        report=tuple(packing.report), reads=found, sent=sent, nbytes=nbytes, writer=writer, header=header
+    )
+
+
+class _Packing:
+    def __init__(self, user_ns: dict[str, Any], found: Reads, objects: ObjectStore, needed: Sequence[str]) -> None:
+        self.user_ns = user_ns
+        self.found = found
+        self.needed = list(dict.fromkeys(needed))
+        self.sent: dict[str, Any] = {}
+        self.report: list[Traveller] = []
+        first = [user_ns[name] for name in (*self.needed, *found.wanted)]
+        self.writer = PayloadWriter(
+            home=user_ns, objects=objects, big=big_blobs(first), shared_roots=_shared_roots(first)
+        )
+
+    def run(self) -> None:
+        """Pack what must travel and what its functions read, then what may."""
+        queue = list(self.needed)
+        while queue:
+            name = queue.pop(0)
+            if name in self.sent:
+                continue
+            self._must(name)
+            queue += self._read_by_functions()
+        optional = [*self.found.wanted, *self._read_by_functions(stored=True)]
+        while optional:
+            name = optional.pop(0)
+            if name not in self.sent and name in self.user_ns:
+                self._may(name)
+                optional += [n for n in self._read_by_functions(stored=None) if n not in self.tried]
+
+    tried: set[str] = set()
+
+    def _read_by_functions(self, *, stored: bool | None = False) -> list[str]:
+        """Return names that packed functions read and that have not travelled yet."""
+        return [
+            name
+            for name in self.writer.pickler.globals_read
+            if name not in self.sent
+            and name in self.user_ns
+            and not (name.startswith("__") and name.endswith("__"))
+            and (stored is None or (name in self.found.stored) == stored)
+        ]
+
+    def _must(self, name: str) -> None:
+        value = self.user_ns[name]
+        try:
+            self._add(name, self.writer.add)
+        except (ObjectStoreFull, KeyboardInterrupt, MemoryError):
+            raise
+        except Exception as error:
+            raise not_picklable(name, value, error, home=self.user_ns, objects=self.writer.pickler.objects) from error
+
+    def _may(self, name: str) -> None:
+        self.tried = self.tried | {name}
+        try:
+            self._add(name, self.writer.try_add)
+        except (ObjectStoreFull, KeyboardInterrupt, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001  the cell may do without: what is not used stays behind silently
+            return
+
+    def _add(self, name: str, add: Callable[[tuple[Any, ...], object], int]) -> None:
+        value = self.user_ns[name]
+        nbytes = add(("name", name), value)
+        self.sent[name] = value
+        self.report.append(Traveller(name=name, type_name=type(value).__name__, nbytes=nbytes))
+
+    def imports(self) -> list[str]:
+        """Return the submodules to import, so that attribute chains like concurrent.futures work."""
+        mentioned = self.found.mentioned | self.writer.pickler.mentioned
+        packages = [v for v in self.sent.values() if isinstance(v, types.ModuleType) and hasattr(v, "__path__")]
+        loaded = [name for name, module in list(sys.modules.items()) if module is not None]
+        return sorted({part for package in packages for part in module_parts(package, mentioned, loaded)})
+
+
+def _shared_roots(values: Sequence[object]) -> frozenset[int]:
+    """Return the ids of arrays and storages that travel whole because a variable is one."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    found: set[int] = set()
+    for value in values:
+        if numpy is not None and type(value) is numpy.ndarray and value.base is None:
+            found.add(id(value))
+        elif torch is not None and hasattr(torch, "Tensor") and type(value) is torch.Tensor:
+            if value.layout is torch.strided and value.device.type == "cpu":
+                storage = value.untyped_storage()
+                if storage.nbytes() == value.numel() * value.element_size():
+                    found.add(storage._cdata)
+    return frozenset(found)
+
+
+def placeholder_names(header: Mapping[str, Any]) -> dict[str, restore.LeftBehind]:
+    """Return stand-ins for variables that the cell only deletes."""
+    return {name: restore.LeftBehind(name) for name in header["dropped"]}
