@@ -99,7 +99,7 @@ def _start_daemon(path: Path) -> None:
         )
     os.close(write_end)
     with os.fdopen(read_end, "rb") as ready:
-        word = ready.read()
+        word = ready.read(5)
     if word != b"ready":
         tail = log_path.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
         raise DaemonMissing(

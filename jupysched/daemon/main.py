@@ -33,6 +33,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--config", type=Path, help="settings file (TOML)")
     parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
+    if options.ready_fd is not None:
+        os.set_inheritable(options.ready_fd, False)  # the launcher outlives us and must not hold it open
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("distributed").setLevel(logging.WARNING)
     try:
@@ -80,7 +82,7 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
     socket = Path(settings.socket) if settings.socket else home / "api.sock"
     server = await _listen(loop, parts, connections, socket, mode=0o600 if settings.mode == "personal" else 0o666)
     housekeeping = Housekeeping(loop=loop, journal=journal, settings=settings)
-    parts.start_sampling(loop, connections)
+    parts.start_sampling(loop, connections.gpus_changed)
     housekeeping.start()
     log.info("listening at %s", socket)
     _say_ready(ready_fd)

@@ -1,60 +1,65 @@
-"""Reads the GPUs once a second, tells the loop what changed about their health. Decides nothing."""
+"""Reads the GPUs once a second and tells the loop what changed about them. Decides nothing."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping
 
-from jupysched.core.events import Event
+from jupysched import spool
+from jupysched.adapters.gpu_watch import Watch, Whose, changes
+from jupysched.adapters.nvml_probe import NvmlProbe
+from jupysched.adapters.processes import descends_from, describe_process
 from jupysched.core.resources import GpuId
-from jupysched.ports import GpuProbe, GpuSample
+from jupysched.daemon.loop import Loop
+from jupysched.ports import GpuSample
 
-log = logging.getLogger("jupysched.daemon")
 PERIOD_S = 1.0
-#: a reading that takes longer is given up: a card that hangs must not hang the daemon
-DEADLINE_S = 10.0
-
-Changes = Callable[[Sequence[GpuSample]], Sequence[Event]]
 
 
 class Sampling:
-    """One background reading at a time, in a thread: NVML may block for seconds when a card is ill."""
+    """The probe reads in a thread of its own, so a card that hangs does not hang the daemon."""
 
-    def __init__(self, *, probe: GpuProbe, changes: Changes, tell: Callable[[Sequence[Event]], None],
-                 sampled: Callable[[], None]) -> None:
+    def __init__(self, *, probe: NvmlProbe, loop: Loop, sampled: Callable[[], None]) -> None:
         self._probe = probe
-        self._changes = changes
-        self._tell = tell
+        self._loop = loop
         self._sampled = sampled
+        self._watch: Watch = {}
         self._latest: dict[GpuId, GpuSample] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def latest(self) -> Mapping[GpuId, GpuSample]:
         """The newest reading of each GPU."""
         return self._latest
 
-    def start(self) -> None:
-        """Begin; `close` ends it."""
-        self._task = asyncio.create_task(self._run())
+    def look(self) -> None:
+        """One reading, and the next one in a second."""
+        samples = self._probe.sample()
+        self._latest = {s.gpu: s for s in samples}
+        roots = self._roots()
+        self._watch, events = changes(
+            self._watch, samples, lambda pid: descends_from(pid, roots), self._describe, held=self._loop.state.holders.keys()
+        )
+        if events:
+            self._loop.node(events)
+        self._sampled()
+        self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.look)
 
-    async def _run(self) -> None:
-        while True:
-            reading = asyncio.ensure_future(asyncio.to_thread(self._probe.sample))
-            done, _ = await asyncio.wait({reading}, timeout=DEADLINE_S)
-            if not done:
-                log.warning("the GPUs did not answer within %g s", DEADLINE_S)
-                await asyncio.wait({reading})
-            samples = reading.result()
-            self._latest = {s.gpu: s for s in samples}
-            events = self._changes(samples)
-            if events:
-                self._tell(events)
-            self._sampled()
-            await asyncio.sleep(PERIOD_S)
+    def _describe(self, pid: int) -> Whose:
+        return describe_process(pid, otherwise=self._probe.process_name)
 
-    async def close(self) -> None:
+    def _roots(self) -> set[int]:
+        """Our own process and the shims of the attempts that hold GPUs: what runs below them is ours."""
+        found = {os.getpid()}
+        for job_id in self._loop.state.holding:
+            job = self._loop.state.jobs[job_id]
+            shim = spool.read_json(os.path.join(spool.attempt_path(job.spec.directory, job.attempt), spool.SHIM))
+            if shim is not None:
+                found.add(int(shim["pid"]))
+        return found
+
+    def close(self) -> None:
         """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._probe.close()

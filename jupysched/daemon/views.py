@@ -44,17 +44,18 @@ def job_record(state: State, job: Job, *, now: float, mine: bool, metrics: Mappi
         nodes=list(where.nodes) if where else [],
         attempt=job.attempt, position=said.position, expected_start_at=iso(said.expected_start_at),
         submitted_at=iso(job.submitted_at) or "", started_at=iso(job.started_at), ended_at=iso(job.ended_at),
-        waited_s=round(waited, 3), ran_s=None if ran is None else round(ran, 3), exit=_exit(job),
+        waited_s=round(waited, 3), ran_s=None if ran is None else round(ran, 3), exit=_exit(job, mine=mine),
         metrics=dict(metrics or {}), after=list(job.spec.after), retries=job.spec.retries,
         directory=job.spec.directory if mine else "", origin=dict(job.spec.origin) if mine else {}, mine=mine,
     )
 
 
-def _exit(job: Job) -> ExitRecord | None:
+def _exit(job: Job, *, mine: bool) -> ExitRecord | None:
     if job.exit is None:
         return None
     e = job.exit
-    return ExitRecord(code=e.code, signal=e.signal, outcome=e.outcome, error=e.error, sentence=e.sentence)
+    return ExitRecord(code=e.code, signal=e.signal, outcome=e.outcome, error=e.error if mine else None, sentence=e.sentence if mine else "",
+                      returned=list(e.returned) if mine else [])
 
 
 def in_order(state: State) -> Iterator[Job]:

@@ -26,6 +26,8 @@ class ExitRecord(msgspec.Struct, kw_only=True):
     outcome: str | None = None
     error: str | None = None
     sentence: str = ""
+    #: names that came back to the notebook; empty for others' jobs
+    returned: list[str] = []
 
 
 class JobRecord(msgspec.Struct, kw_only=True):
