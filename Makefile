@@ -17,6 +17,7 @@ TORCH := torch==2.13.0
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 LAB_SOURCES := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null) \
   $(wildcard labextension/package.json labextension/tsconfig.json)
+DOCUMENTS := $(shell grep -l '\[\[\[cog' README.md jupysched/core/README.md docs/*.md 2>/dev/null)
 SHARE := $(VENV)/share/jupyter/labextensions/jupysched
 
 export PATH := $(BIN):$(PATH)
@@ -115,7 +116,7 @@ schema: install ## TypeScript types from jupysched.wire
 
 .PHONY: docs
 docs: install ## the generated blocks of the documents
-	@$(BIN)/cog -r README.md
+	@$(BIN)/cog -r $(DOCUMENTS)
 
 .PHONY: format
 format: install ## let the formatters have their way

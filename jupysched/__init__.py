@@ -48,6 +48,8 @@ def _jupyter_labextension_paths() -> list[dict[str, str]]:
     return [{"src": "labextension", "dest": "jupysched"}]
 
 
-def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    """Return the module that Jupyter Server loads as our extension."""
-    return [{"module": "jupysched.server"}]
+def _jupyter_server_extension_points() -> list[dict[str, object]]:
+    """Return what Jupyter Server loads as our extension."""
+    from jupysched.server.extension import JupyschedExtension
+
+    return [{"module": "jupysched.server", "app": JupyschedExtension}]
