@@ -184,7 +184,7 @@ class Attempt:
         record = {
             "code": code if code >= 0 else None, "signal": -code if code < 0 else None,
             "stopped": self.stopping.asked, "started_at": self.started_at, "ended_at": self.recorder.now(),
-            "frames": self.recorder.size, "end": end, "max_rss_bytes": usage.ru_maxrss * 1024,
+            "frames": self.recorder.size, "end": end, "max_rss_bytes": usage.ru_maxrss * 1024, "cpu_s": round(usage.ru_utime + usage.ru_stime, 6),
             "swept": len(swept), "notes": self._notes(),
         }  # fmt: skip
         self._write_exit(record)

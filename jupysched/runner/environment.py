@@ -82,8 +82,11 @@ def free_affinity() -> None:
 
 
 def lift_limits() -> None:
-    """Raise soft limits to the hard ones: what the cell set for itself must not keep its results from being written."""
-    for number in (resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_NOFILE, resource.RLIMIT_DATA):
+    """Raise soft limits to the hard ones: what the cell set for itself must not keep its results from being written.
+
+    Memory stays as limited as it was: the namespace decides what is worth bringing back from a full one.
+    """
+    for number in (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
         try:
             soft, hard = resource.getrlimit(number)
             if soft != hard:

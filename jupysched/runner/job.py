@@ -6,6 +6,7 @@ any of them is done, nor what becomes of what it writes. Leaves by os._exit in e
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import json
 import os
@@ -15,7 +16,7 @@ import threading
 from typing import Any, NoReturn
 
 from jupysched import spool
-from jupysched.runner import environment, metrics, signals, stdin, tree
+from jupysched.runner import environment, metrics, signals, spawned, stdin, tree
 from jupysched.runner.outputs import Channel
 from jupysched.runner.shell import Failure
 from jupysched.runner.shim import Ends
@@ -81,17 +82,22 @@ class Job:
             self._surround()
             self.values.load()
             self._run_cell()
+            self._leave_if_forked()
             self._join_threads()
         except BaseException as error:
-            if os.getpid() != self.pid:
-                os._exit(1)
             self._fail(error)
-        if os.getpid() != self.pid:
-            # A forked child that fell out of the cell is not the job.
-            self.channel.flush()
-            os._exit(0)
+        self._leave_if_forked()
         signals.deaf()
-        return self._finish()
+        code = self._finish()
+        signals.listen()
+        self._run_exit_functions()
+        return code
+
+    def _leave_if_forked(self) -> None:
+        """End a forked child that fell out of the cell: it is not the job, and the job's end is not its business."""
+        if os.getpid() != self.pid:
+            self.channel.flush()
+            os._exit(0 if self.error is None else 1)
 
     # --- before the cell -------------------------------------------------------------------------------------------
 
@@ -105,6 +111,7 @@ class Job:
             sys.modules["numpy.random"].seed()
         random.seed()
         metrics.connect(self.channel, self.path)
+        spawned.Spawned(self.path, self.launch["objects"], self.shell).install()
         self.stdin.install()
         shell, launch = self.shell, self.launch
         shell.ast_node_interactivity = launch.get("interactivity", "last_expr")
@@ -158,6 +165,15 @@ class Job:
 
         spool.write_bytes(os.path.join(self.path, spool.END), encode(end))
         return code
+
+    def _run_exit_functions(self) -> None:
+        """Run what the cell registered for the end, as a script would: many a logger writes its last lines there."""
+        processes = sys.modules.get("multiprocessing.process")
+        if self.error is not None and processes is not None:
+            # At exit multiprocessing waits for its children, and those of a failed cell may wait for it.
+            for child in processes.active_children():
+                child.terminate()
+        atexit._run_exitfuncs()
 
     def _pack(self) -> Packed:
         """Write the variables. Whatever goes wrong costs variables, never the outcome."""

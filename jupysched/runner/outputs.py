@@ -6,6 +6,7 @@ user's code: broken unicode, unserialisable metadata or a closed descriptor cost
 
 from __future__ import annotations
 
+import _thread
 import base64
 import io
 import itertools
@@ -82,7 +83,8 @@ class Channel:
             after_in_parent=self._flushing.release,
             after_in_child=self._flushing.release,
         )
-        threading.Thread(target=self._flush_for_ever, name="jupysched-flush", daemon=True).start()
+        # Without the wait for the thread's first step that threading.Thread.start() has: a cell begins at once.
+        _thread.start_new_thread(self._flush_for_ever, ())
 
     def _flush_for_ever(self) -> None:
         while not self._stop_flushing.wait(_FLUSH_S):

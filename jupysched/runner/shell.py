@@ -76,6 +76,11 @@ class ShellParts:
             self._db = PickleShareDB(os.path.join(path, "profile_default", "db"))
         return self._db
 
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Refuse event loops of windows; `%matplotlib inline` asks for none."""
+        if gui:
+            raise NotImplementedError(f"a job has no screen for {gui!r}; use %matplotlib inline")
+
     def ask_exit(self) -> None:
         raise SystemExit(0)
 
@@ -187,6 +192,7 @@ def build() -> Any:
         displayhook_class=_joined("JobDisplayHook", ResultParts, DisplayHook),
         compiler_class=_joined("JobCompiler", CompilerParts, CachingCompiler),
     )
+    _let_exit_be_silent()
     _forget_atexit(shell.atexit_operations)
     leave = JobExit()
     for name in ("exit", "quit"):
@@ -200,6 +206,20 @@ def _joined(name: str, parts: type, base: type) -> Any:
     return type(base)(name, (parts, base), {"__module__": __name__})
 
 
+def _let_exit_be_silent() -> None:
+    """Take back IPython's advice on how to leave a terminal, given whenever a cell ends by SystemExit."""
+    from IPython.core import interactiveshell
+
+    warn = interactiveshell.warn
+
+    def warn_but_of_exit(message: Any, *args: Any, **kwargs: Any) -> None:
+        if not str(message).startswith("To exit: use"):
+            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+            warn(message, *args, **kwargs)
+
+    interactiveshell.warn = warn_but_of_exit
+
+
 def _forget_atexit(callback: Callable[[], object]) -> None:
     # IPython empties the user's namespace at exit: we leave by os._exit, and a child of the cell must not do it either.
     import atexit
@@ -208,6 +228,15 @@ def _forget_atexit(callback: Callable[[], object]) -> None:
 
 
 def _warm(shell: Any) -> None:
-    """Run what every cell runs, so that a job finds caches filled and pages its own. Shows and keeps nothing."""
-    shell.run_cell("pass", silent=True)
+    """Run what every cell runs, so that a job finds caches filled and modules loaded. Shows and keeps nothing."""
+    shell.run_cell("None", store_history=True)
+    shell.history_manager.reset()
     shell.execution_count = 1
+
+
+def warm_errors(shell: Any) -> None:
+    """Render an error once: what renders them is large, and a zygote loads it after its first pair is out."""
+    try:
+        raise ValueError("warm")
+    except ValueError as error:
+        shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)

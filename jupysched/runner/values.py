@@ -1,15 +1,20 @@
 """The job's side of what travels: the cell's variables in, what changed out.
 
-Knows the namespace package's two calls. Must not know how anything is packed. The only module of the runner that
+Knows the namespace package's calls. Must not know how anything is packed. With `spawned`, all of the runner that
 touches `jupysched.namespace`.
 """
 
 from __future__ import annotations
 
-import os
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupysched import spool
+
+if TYPE_CHECKING:
+    from jupysched.namespace.unpack import Baseline
+
+_PRELOADED = ("jupysched.namespace.unpack", "jupysched.namespace.diff", "jupysched.namespace.pack")
 
 
 class Packed(NamedTuple):
@@ -23,32 +28,35 @@ class Values:
     """The variables of one job, between the moment they came and the moment they leave."""
 
     def __init__(self, directory: str, objects: str, namespace: dict[str, Any]) -> None:
-        self._directory = directory
+        self._input = Path(directory, spool.INPUT)
         self._objects = objects
         self._namespace = namespace
-        self._baseline: Any = None
+        self._baseline: Baseline | None = None
 
     def load(self) -> None:
-        """Put what the cell reads into the namespace."""
-        path = os.path.join(self._directory, spool.INPUT)
-        if os.path.exists(path):
-            from jupysched.namespace import unpack
+        """Put what the cell reads into the namespace. Raises: whatever a variable's own code raises."""
+        from jupysched.namespace.objects import ObjectStore
+        from jupysched.namespace.unpack import load_inputs
 
-            self._baseline = unpack.load_inputs(path, self._namespace, self._objects)
+        self._baseline = load_inputs(self._input, self._namespace, ObjectStore(Path(self._objects)))
 
     def pack(self, path: str, out_names: list[str] | None) -> Packed:
-        """Write what changed to `path`, whole or not at all."""
-        from jupysched.namespace import diff
+        """Write what changed to `path`, whole or not at all; nothing where nothing was loaded."""
+        if self._baseline is None:
+            return Packed([], [])
+        from jupysched.namespace.diff import pack_changes
+        from jupysched.namespace.objects import ObjectStore
 
-        returned = diff.pack_changes(path, self._namespace, self._baseline, self._objects, out_names=out_names)
+        store = ObjectStore(Path(self._objects))
+        returned = pack_changes(Path(path), self._namespace, self._baseline, store, out_names=out_names)
         return Packed(list(returned.names), [str(note) for note in returned.notes])
 
 
 def preload() -> None:
-    """Import what loading and packing need; called in the zygote."""
+    """Import what loading and packing need; called in the zygote. What fails here fails again where it is seen."""
     from importlib import import_module
 
-    for name in ("cloudpickle", "jupysched.namespace.unpack", "jupysched.namespace.diff"):
+    for name in _PRELOADED:
         try:
             import_module(name)
         except ImportError:

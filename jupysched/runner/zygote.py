@@ -17,10 +17,11 @@ from typing import Any, NoReturn
 
 from jupysched.runner import job, shim
 from jupysched.runner.safe import SAFE_PRELOADS
+from jupysched.runner.shell import warm_errors
 
 #: What a cell nearly always touches; imported here once instead of in every job.
 _ALWAYS = (
-    "asyncio", "concurrent.futures.thread", "getpass", "inspect", "linecache", "multiprocessing", "subprocess", "tempfile",
+    "asyncio", "concurrent.futures.thread", "getpass", "inspect", "linecache", "multiprocessing.spawn", "subprocess", "tempfile",
     "traceback", "tokenize", "IPython.core.error", "IPython.display", "IPython.core.async_helpers",
 )  # fmt: skip
 
@@ -36,6 +37,7 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
     threads = len(os.listdir("/proc/self/task"))
     ready = {"ready": True, "pid": os.getpid(), "failed": failed, "threads": threads}
     launcher.sendall(json.dumps(ready).encode() + b"\n")
+    warm = False
     while launcher.recv(1):
         ours, theirs = socket.socketpair()
         if os.fork() == 0:
@@ -45,6 +47,11 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
         socket.send_fds(launcher, [b"\n"], [theirs.fileno()])
         ours.close()
         theirs.close()
+        if not warm:
+            warm_errors(shell)
+            gc.collect()
+            gc.freeze()
+            warm = True
     os._exit(0)
 
 
@@ -57,7 +64,7 @@ def _be_shim(order: socket.socket, shell: Any) -> NoReturn:
 
 def _prepare(preload: list[str]) -> tuple[Any, dict[str, str]]:
     """Import everything; return the shell and what could not be imported."""
-    from jupysched.runner import shell, values
+    from jupysched.runner import shell, values, widgets
 
     failed: dict[str, str] = {}
     for name in (*_ALWAYS, *(name for name in preload if name in SAFE_PRELOADS)):
@@ -66,6 +73,7 @@ def _prepare(preload: list[str]) -> tuple[Any, dict[str, str]]:
         except BaseException as error:  # a broken package must not cost the user every job
             failed[name] = f"{type(error).__name__}: {error}"
     values.preload()
+    widgets.install()
     return shell.build(), failed
 
 
