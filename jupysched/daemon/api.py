@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -81,12 +82,13 @@ class Api:
     def _hello(self) -> DaemonRecord:
         state = self.loop.state
         kinds = {g.kind for g in state.gpus.values()}
+        counts = Counter(j.state for j in state.jobs.values())
         return DaemonRecord(
             version=__version__, pid=os.getpid(), mode=self.settings.mode, home=self._home, policy=state.policy,
             started_at=iso(self._started_at) or "", gpus=len(state.gpus),
             kind="cpu_slot" if kinds == {GpuKind.CPU_SLOT} else "gpu",
-            running=len(state.holding), pending=sum(map(len, state.pending.values())) + len(state.blocked),
-            held=sum(1 for j in state.jobs.values() if j.state is JobState.HELD), notices=list(self.loop.notices),
+            running=len(state.holding), pending=counts[JobState.PENDING], held=counts[JobState.HELD],
+            notices=list(self.loop.notices),
         )
 
     def _submit(self, person: Person, request: ask.Submit) -> list[int]:

@@ -1,0 +1,130 @@
+"""The daemon may die between any two lines: what is durable is true, and nothing runs twice."""
+
+import os
+
+import pytest
+
+from jupysched.core import events as ev
+from jupysched.core.errors import DiskFull
+from jupysched.core.fold import fold
+from jupysched.core.invariants import check
+from jupysched.core.job import Exit
+from jupysched.core.state import State
+from jupysched.daemon.auth import Person
+from jupysched.testing.journal import Died, MemoryJournal
+from jupysched.wire import requests as ask
+from tests.daemon.scripted import House
+
+ME = Person(uid=os.getuid(), name="me", is_admin=True)
+
+
+def submit(house: House, directory, count: int = 1) -> None:
+    house.api.serve(ME, ask.Submit(jobs=[ask.SpecRecord(name="x", directory=str(directory))] * count))
+
+
+async def story(house: House, directory) -> None:
+    """A little of everything."""
+    submit(house, directory, 3)
+    house.cycle()
+    house.say(1, "running")
+    house.api.serve(ME, ask.Cancel(jobs=[2]))
+    house.say(2, "ended", exit=Exit(signal=2, outcome="interrupted"))
+    house.succeed(1)
+    house.say(3, "running")
+    house.say(3, "ended", exit=Exit(code=1, outcome="error"))
+
+
+async def test_replaying_the_journal_rebuilds_the_state(tmp_path):
+    house = await House().open()
+    await story(house, tmp_path)
+    state = State()
+    for event in house.journal.events:
+        fold(state, event)
+    check(state)
+    assert house.loop.state.jobs == state.jobs
+
+
+@pytest.mark.parametrize("moment", range(2, 16))
+@pytest.mark.parametrize("when", ["dies_before", "dies_after"])
+async def test_after_dying_at_any_write_no_attempt_is_ordered_that_was_not_journalled_and_the_queue_goes_on(tmp_path, moment, when):
+    journal = MemoryJournal()
+    setattr(journal, when, moment)
+    house = House(journal)
+    try:
+        await house.open()
+        await story(house, tmp_path)
+    except Died:
+        pass
+    granted = {(e.job, e.attempt) for e in journal.events if isinstance(e, ev.Granted)}
+    assert set(house.orders()) <= granted, "an effect came before its journal entry"
+    setattr(journal, when, None)
+    again = await House(journal).open()
+    check(again.loop.state)
+    for job in list(again.loop.state.jobs.values()):
+        if job.allocation is not None:
+            handled = [(o.job, o.attempt) for o in (*again.cluster.started, *again.cluster.adopted)]
+            assert (job.id, job.attempt) in handled, "an attempt that holds GPUs was neither sent nor adopted"
+    assert len(set(again.orders())) == len(again.orders())
+
+
+async def test_a_running_attempt_is_adopted_and_one_that_is_being_stopped_is_stopped_again(tmp_path):
+    house = await House().open()
+    submit(house, tmp_path, 2)
+    house.cycle()
+    house.say(1, "running")
+    house.say(2, "running")
+    house.api.serve(ME, ask.Cancel(jobs=[2]))
+    again = await House(house.journal).open()
+    assert [1, 2] == [o.job for o in again.cluster.adopted]
+    assert [2] == [o.job for o in again.cluster.stopped]
+    assert [] == again.orders()
+    again.say(1, "ended", exit=Exit(code=0, outcome="ok"))
+    again.say(2, "ended", exit=Exit(signal=9))
+    assert ("succeeded", "cancelled") == (again.state_of(1), again.state_of(2))
+
+
+async def test_an_attempt_whose_shim_died_is_reported_lost_and_not_run_again(tmp_path):
+    house = await House().open()
+    submit(house, tmp_path)
+    house.cycle()
+    house.say(1, "running")
+    again = await House(house.journal).open()
+    again.say(1, "lost", sentence="its supervisor died")
+    assert ("failed", "lease_expired") == (again.state_of(1), again.api.serve(ME, ask.Show(job=1)).reason)
+    assert [] == again.orders()
+
+
+async def test_a_stale_attempt_changes_nothing(tmp_path):
+    house = await House().open()
+    submit(house, tmp_path)
+    house.cycle()
+    house.succeed(1)
+    house.api.serve(ME, ask.Requeue(jobs=[1]))
+    house.cycle()
+    before = len(house.journal.events)
+    house.say(1, "ended", attempt=1, exit=Exit(code=0, outcome="ok"))
+    assert "starting" == house.state_of(1)
+    assert before == len(house.journal.events)
+
+
+async def test_a_full_disk_refuses_submissions_and_keeps_what_agents_said_until_there_is_room(tmp_path):
+    house = await House().open()
+    submit(house, tmp_path)
+    house.cycle()
+    house.say(1, "running")
+    house.journal.full = True
+    with pytest.raises(DiskFull):
+        submit(house, tmp_path)
+    house.say(1, "ended", exit=Exit(code=0, outcome="ok"))
+    assert "running" == house.state_of(1), "nothing is true before it is durable"
+    assert house.loop.notices
+    house.journal.full = False
+    house.loop._retry()
+    assert "succeeded" == house.state_of(1)
+
+
+async def test_an_admins_drain_outlives_the_daemon(tmp_path):
+    house = await House().open()
+    house.api.serve(ME, ask.Drain(gpus=["0"], why="fan"))
+    again = await House(house.journal).open()
+    assert "fan" == again.api.serve(ME, ask.Gpus())[0].drained
