@@ -14,7 +14,8 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 # torch is installed by plain pip: it honours the wheels that a machine's pip is configured for (a CPU build, where there is one).
 TORCH := torch==2.13.0
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 LAB_SOURCES := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null) \
   $(wildcard labextension/package.json labextension/tsconfig.json)
 DOCUMENTS := $(shell grep -l '\[\[\[cog' README.md jupysched/core/README.md docs/*.md 2>/dev/null)
