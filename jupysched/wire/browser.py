@@ -135,6 +135,12 @@ class ActionAsk(msgspec.Struct, kw_only=True):
     priority: str = "normal"
 
 
+class LineAsk(msgspec.Struct, kw_only=True):
+    """A line of %%gpujob options, to be checked by a dry run."""
+
+    line: str
+
+
 class AttemptRecord(msgspec.Struct, kw_only=True):
     """One attempt as its spool directory tells it."""
 

@@ -22,11 +22,30 @@ HEADER = """/** Generated from jupysched.wire by `make schema`. Never edited by 
 """
 #: what pages see, in the order in which it is printed
 STRUCTS: tuple[type[msgspec.Struct], ...] = (
-    records.RequestRecord, records.ExitRecord, records.JobRecord, records.GpuRecord, records.DaemonRecord,
-    records.ErrorRecord, requests.SpecRecord, messages.JobsPage, messages.PolicyRecord, browser.LossRecord, browser.Refresh,
-    browser.Change, browser.Op, browser.Outputs, browser.Snapshot, browser.Follow, browser.Unfollow, browser.ActionAsk,
-    browser.AttemptRecord, browser.DetailRecord, browser.SeriesRecord, browser.MetricsRecord,
-)  # fmt: skip
+    records.RequestRecord,
+    records.ExitRecord,
+    records.JobRecord,
+    records.GpuRecord,
+    records.DaemonRecord,
+    records.ErrorRecord,
+    requests.SpecRecord,
+    messages.JobsPage,
+    messages.PolicyRecord,
+    browser.LossRecord,
+    browser.Refresh,
+    browser.Change,
+    browser.Op,
+    browser.Outputs,
+    browser.Snapshot,
+    browser.Follow,
+    browser.Unfollow,
+    browser.ActionAsk,
+    browser.LineAsk,
+    browser.AttemptRecord,
+    browser.DetailRecord,
+    browser.SeriesRecord,
+    browser.MetricsRecord,
+)
 #: rows differ from their records only in what is left out on the way
 ALIASES = {"JobRow": "Partial<JobRecord> & { id: number }", "GpuRow": "Partial<GpuRecord> & { id: string }"}
 #: records that arrive with their defaults left out, and whose defaults the page puts back
@@ -95,9 +114,13 @@ def _type(info: inspect.Type) -> str:
 
 def _simple(info: inspect.Type) -> str:
     plain: Iterable[tuple[type[inspect.Type], str]] = (
-        (inspect.StrType, "string"), (inspect.BoolType, "boolean"), (inspect.IntType, "number"),
-        (inspect.FloatType, "number"), (inspect.NoneType, "null"), (inspect.AnyType, "unknown"),
-    )  # fmt: skip
+        (inspect.StrType, "string"),
+        (inspect.BoolType, "boolean"),
+        (inspect.IntType, "number"),
+        (inspect.FloatType, "number"),
+        (inspect.NoneType, "null"),
+        (inspect.AnyType, "unknown"),
+    )
     for kind, name in plain:
         if isinstance(info, kind):
             return name
