@@ -11,6 +11,7 @@ import faulthandler
 import json
 import os
 import random
+import select
 import sys
 import threading
 from typing import Any, NoReturn
@@ -18,10 +19,13 @@ from typing import Any, NoReturn
 from jupysched import spool
 from jupysched.runner import environment, metrics, signals, spawned, stdin, tree
 from jupysched.runner.outputs import Channel
-from jupysched.runner.shell import Failure
+from jupysched.runner.shell import Failure, warm
 from jupysched.runner.shim import Ends
 from jupysched.runner.values import Packed, Values
 from jupysched.spool import Kind
+
+#: An order that has not come after so long comes later.
+_IDLE_MS = 20
 
 
 def run(ends: Ends, shell: Any) -> NoReturn:
@@ -32,6 +36,7 @@ def run(ends: Ends, shell: Any) -> NoReturn:
         channel.become_standard()
         faulthandler.enable(channel.stderr)
         shell.channel, shell.owner = channel, os.getpid()
+        _rehearse_if_idle(ends.orders, shell)
         order = _read_order(ends.orders)
         if order is None:
             os._exit(0)
@@ -44,6 +49,20 @@ def run(ends: Ends, shell: Any) -> NoReturn:
         os.write(2, traceback.format_exc().encode("utf-8", "replace"))
     finally:
         os._exit(code)
+
+
+def _rehearse_if_idle(orders: int, shell: Any) -> None:
+    """Do once, while nobody waits, what every job does first.
+
+    After a fork each page is copied when first written to, and Python writes to all it looks at: half the way to the
+    first output is page faults. Where jobs come one after another the order is there already and nothing is rehearsed.
+    """
+    poll = select.poll()
+    poll.register(orders, select.POLLIN)
+    if not poll.poll(_IDLE_MS):
+        warm(shell)
+        environment.job_environment({"env": dict(os.environ)}, {})
+        json.loads(json.dumps({"cell": "", "env": dict(os.environ)}))
 
 
 def _read_order(orders: int) -> dict[str, Any] | None:

@@ -15,12 +15,12 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jupysched import spool
 from jupysched.runner import environment, tree
+from jupysched.runner.door import Door, Reply
 from jupysched.runner.warm import Want, Zygote, Zygotes, why_not_run
 
 SOCKET = "launcher.sock"
@@ -35,19 +35,10 @@ class Order:
     """A start order on its way."""
 
     request: dict[str, Any]
-    reply: Callable[[dict[str, Any]], None]
+    reply: Reply
     want: Want
     #: pairs that died under it
     tries: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Client:
-    """One connection."""
-
-    connection: socket.socket
-    incoming: bytes = b""
-    outgoing: bytearray = field(default_factory=bytearray)
 
 
 class Launcher:
@@ -57,128 +48,42 @@ class Launcher:
         self.run_dir = run_dir
         self.selector = selectors.DefaultSelector()
         self.zygotes = Zygotes(os.path.join(run_dir, "zygote.log"))
-        self.clients: set[Client] = set()
         self.waiting: list[Order] = []
         #: shims that run: their socket closes when they end
         self.shims: dict[socket.socket, dict[str, Any]] = {}
-        self.listener = self._listen(os.path.join(run_dir, SOCKET))
+        operations = {"start": self._start, "warm": self._warm, "ping": self._ping, "quit": self._quit}
+        self.door = Door(os.path.join(run_dir, SOCKET), self.selector, operations)
         self.lonely_since = time.monotonic()
         self.ending = False
 
-    def _listen(self, path: str) -> socket.socket:
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            pass
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        here = os.getcwd()
-        os.chdir(os.path.dirname(path))  # the path may be longer than a socket's may
-        listener.bind(SOCKET)
-        os.chdir(here)
-        os.chmod(path, 0o600)
-        listener.listen(64)
-        listener.setblocking(False)
-        self.selector.register(listener, selectors.EVENT_READ, self._accept)
-        return listener
-
     def run(self) -> None:
         """Serve until told to quit, or until nobody needs it any more."""
-        while not self.ending:
-            for key, mask in self.selector.select(timeout=60.0):
-                key.data(mask)
-            self._rest()
-        self._close()
+        try:
+            while not self.ending:
+                for key, mask in self.selector.select(timeout=60.0):
+                    key.data(mask)
+                self._rest()
+        finally:
+            self._close()
 
     def _rest(self) -> None:
         now = time.monotonic()
         for zygote in self.zygotes.idle(now):
             self._drop(zygote)
-        if self.clients or self.shims:
+        if self.door.clients or self.shims:
             self.lonely_since = now
         elif now - self.lonely_since > LONELY_S:
             self.ending = True
 
     def _close(self) -> None:
-        os.unlink(os.path.join(self.run_dir, SOCKET))
+        self.door.close()
         for zygote in list(self.zygotes.all):
             self._drop(zygote)
             self.zygotes.reap(zygote)
-        for client in list(self.clients):
-            self._leave(client)
-
-    # --- connections -----------------------------------------------------------------------------------------------
-
-    def _accept(self, mask: int) -> None:
-        try:
-            connection, _ = self.listener.accept()
-        except OSError:
-            return
-        connection.setblocking(False)
-        client = Client(connection)
-        self.clients.add(client)
-        self.selector.register(connection, selectors.EVENT_READ, lambda mask: self._talk(client, mask))
-
-    def _talk(self, client: Client, mask: int) -> None:
-        if mask & selectors.EVENT_WRITE:
-            self._send(client)
-        if not mask & selectors.EVENT_READ:
-            return
-        try:
-            data = client.connection.recv(1 << 18)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._leave(client)
-            return
-        *lines, client.incoming = (client.incoming + data).split(b"\n")
-        for line in lines:
-            self._obey(client, line)
-
-    def _send(self, client: Client) -> None:
-        if client not in self.clients:
-            return
-        try:
-            while client.outgoing:
-                del client.outgoing[: client.connection.send(client.outgoing)]
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._leave(client)
-            return
-        mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.outgoing else 0)
-        key = self.selector.get_key(client.connection)
-        if key.events != mask:
-            self.selector.modify(client.connection, mask, key.data)
-
-    def _leave(self, client: Client) -> None:
-        if client in self.clients:
-            self.clients.discard(client)
-            self.selector.unregister(client.connection)
-            client.connection.close()
-
-    def _obey(self, client: Client, line: bytes) -> None:
-        request: dict[str, Any] = {}
-
-        def reply(answer: dict[str, Any]) -> None:
-            if "id" in request:
-                answer = {"id": request["id"], **answer}
-            client.outgoing += json.dumps(answer).encode() + b"\n"
-            self._send(client)
-
-        try:
-            request = json.loads(line)
-            operations = {"start": self._start, "warm": self._warm, "ping": self._ping, "quit": self._quit}
-            operations[request["op"]](request, reply)
-        except (ValueError, KeyError, TypeError) as error:
-            reply({"ok": False, "error": f"not understood: {type(error).__name__}: {error}"})
-        except OSError as error:
-            reply({"ok": False, "error": f"{error.strerror or error}"})
 
     # --- requests --------------------------------------------------------------------------------------------------
 
-    def _ping(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+    def _ping(self, request: dict[str, Any], reply: Reply) -> None:
         zygotes = [
             {"pid": z.process.pid, "ready": z.ready, "preload": sorted(z.want.preload), "executable": z.want.executable,
              "waiting": len(z.pairs)}
@@ -186,17 +91,17 @@ class Launcher:
         ]  # fmt: skip
         reply({"ok": True, "pid": os.getpid(), "zygotes": zygotes, "running": list(self.shims.values())})
 
-    def _quit(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+    def _quit(self, request: dict[str, Any], reply: Reply) -> None:
         self.ending = True
         reply({"ok": True})
 
-    def _warm(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+    def _warm(self, request: dict[str, Any], reply: Reply) -> None:
         want = Want.of(request["launch"], request.get("uid"))
         if not self.zygotes.is_coming(want):
             self._raise(want)
         reply({"ok": True})
 
-    def _start(self, request: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
+    def _start(self, request: dict[str, Any], reply: Reply) -> None:
         path = spool.attempt_path(request["directory"], request["attempt"])
         if (answer := self._settled(path)) is not None:
             reply({"ok": True, "answer": answer})
@@ -269,7 +174,9 @@ class Launcher:
             self._drop(zygote)
             code = self.zygotes.reap(zygote)
             if not zygote.ready:
-                reason = zygote.error or f"it ended with code {code} before it was ready (see {self.run_dir}/zygote.log)"
+                reason = (
+                    zygote.error or f"it ended with code {code} before it was ready (see {self.run_dir}/zygote.log)"
+                )
                 self._refuse(zygote.want, f"cannot run jobs with {zygote.want.executable}: {reason}")
         self._wake()
 
@@ -359,6 +266,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     environment.free_affinity()
     os.chdir("/")
     Launcher(run_dir).run()

@@ -15,7 +15,7 @@ import math
 import os
 import sys
 import threading
-from typing import Any, TextIO
+from typing import Any
 
 from jupysched.runner import packets
 from jupysched.spool import Kind
@@ -109,13 +109,10 @@ def _private(number: int, fallback: int) -> int:
     return private
 
 
-def _text(descriptor: int) -> TextIO:
+def _text(descriptor: int) -> io.TextIOWrapper:
     raw = io.FileIO(descriptor, "w", closefd=False)
-    stream = io.TextIOWrapper(
-        io.BufferedWriter(raw, 1 << 16), encoding="utf-8", errors="backslashreplace", line_buffering=True
-    )
-    stream.mode = "w"
-    return stream
+    buffer: Any = io.BufferedWriter(raw, 1 << 16)
+    return io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 # --- JSON that always succeeds -----------------------------------------------------------------------------------------
@@ -136,7 +133,7 @@ def _plain(value: object) -> object:
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, (set, frozenset, tuple)) or hasattr(value, "__iter__"):
         try:
-            return list(value)  # type: ignore[call-overload]
+            return list(value)
         except Exception:
             return _safe_repr(value)
     for convert in ("item", "__index__", "__float__"):

@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from jupysched.runner.outputs import Channel, bundle
@@ -50,9 +51,11 @@ class JobExit:
 class ShellParts:
     """What differs from the InteractiveShell that IPython ships; mixed in before it."""
 
-    channel: Channel | None = None
+    channel: Channel | None
+    #: the last error shown
     failure: Failure | None = None
-    owner: int = 0
+    #: the process that is the job; its forked children are not
+    owner: int
     _db: Any = None
 
     def init_ipython_dir(self, ipython_dir: str | None) -> None:
@@ -70,10 +73,9 @@ class ShellParts:
     def db(self) -> Any:
         """What %store, %bookmark and %cd keep: the user's own, opened when first asked for."""
         if self._db is None:
-            from IPython.external.pickleshare import PickleShareDB
-
+            pickleshare: Any = import_module("IPython.external.pickleshare")
             path: str = self._trait_values["ipython_dir"]  # type: ignore[attr-defined]
-            self._db = PickleShareDB(os.path.join(path, "profile_default", "db"))
+            self._db = pickleshare.PickleShareDB(os.path.join(path, "profile_default", "db"))
         return self._db
 
     def enable_gui(self, gui: str | None = None) -> None:
@@ -95,13 +97,14 @@ class ShellParts:
         super().showtraceback(exc_tuple, **how)  # type: ignore[misc]
 
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
-        self.show_failure(evalue if isinstance(evalue, BaseException) else etype(evalue), stb)
+        self.show_failure(evalue, stb)
 
     def show_failure(self, error: BaseException, lines: list[str] | None = None) -> None:
         failure = Failure.of(error, lines)
         if os.getpid() != self.owner or self.channel is None:
             # A forked child that fell out of the cell: its error is text, the job's outcome is another's.
-            print("\n".join(failure.traceback), file=sys.stderr, flush=True)
+            sys.stderr.write("\n".join([*failure.traceback, ""]))
+            sys.stderr.flush()
             return
         self.failure = failure
         self.channel.message("error", failure.content())
@@ -127,7 +130,7 @@ class PublisherParts:
             content = {"data": ready, "metadata": metadata or {}, "transient": transient or {}}
             self.shell.channel.message("update_display_data" if update else "display_data", content)
 
-    def clear_output(self, wait: bool = False) -> None:
+    def clear_output(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002 - IPython's own signature
         if self.shell.channel is not None:
             self.shell.channel.message("clear_output", {"wait": bool(wait)})
 
@@ -193,11 +196,12 @@ def build() -> Any:
         compiler_class=_joined("JobCompiler", CompilerParts, CachingCompiler),
     )
     _let_exit_be_silent()
+    shell.channel, shell.owner = None, os.getpid()
     _forget_atexit(shell.atexit_operations)
     leave = JobExit()
     for name in ("exit", "quit"):
         shell.user_ns[name] = shell.user_ns_hidden[name] = leave
-    _warm(shell)
+    warm(shell)
     return shell
 
 
@@ -208,8 +212,7 @@ def _joined(name: str, parts: type, base: type) -> Any:
 
 def _let_exit_be_silent() -> None:
     """Take back IPython's advice on how to leave a terminal, given whenever a cell ends by SystemExit."""
-    from IPython.core import interactiveshell
-
+    interactiveshell: Any = import_module("IPython.core.interactiveshell")
     warn = interactiveshell.warn
 
     def warn_but_of_exit(message: Any, *args: Any, **kwargs: Any) -> None:
@@ -227,7 +230,7 @@ def _forget_atexit(callback: Callable[[], object]) -> None:
     atexit.unregister(callback)
 
 
-def _warm(shell: Any) -> None:
+def warm(shell: Any) -> None:
     """Run what every cell runs, so that a job finds caches filled and modules loaded. Shows and keeps nothing."""
     shell.run_cell("None", store_history=True)
     shell.history_manager.reset()

@@ -11,7 +11,6 @@ import getpass
 import itertools
 import json
 import os
-from collections.abc import Callable
 from typing import Any
 
 from jupysched.runner.outputs import Channel
@@ -35,15 +34,16 @@ class Stdin:
 
     def install(self) -> None:
         """Make `input` and `getpass` ask through the spool."""
-        builtins.input = self.ask
-        getpass.getpass = self.ask_secret
 
-    def ask(self, prompt: object = "", /) -> str:
-        """Return what was typed at the notebook."""
-        return self._request(str(prompt), secret=False)
+        def input(prompt: object = "", /) -> str:  # noqa: A001 - its name is how it is pickled: as the kernel's own
+            return self._request(str(prompt), secret=False)
 
-    def ask_secret(self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None) -> str:
-        return self._request(str(prompt), secret=True)
+        def ask_secret(prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None) -> str:
+            return self._request(str(prompt), secret=True)
+
+        input.__module__, input.__qualname__ = "builtins", "input"
+        ask_secret.__module__, ask_secret.__name__, ask_secret.__qualname__ = "getpass", "getpass", "getpass"
+        builtins.input, getpass.getpass = input, ask_secret
 
     def _request(self, prompt: str, *, secret: bool) -> str:
         if not self._allowed:
@@ -66,6 +66,3 @@ class Stdin:
         line, _, self._rest = self._rest.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         return answer
-
-
-Ask = Callable[..., str]

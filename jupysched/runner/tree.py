@@ -93,20 +93,21 @@ def sweep(root: int) -> set[int]:
     """End every process below `root` (this process, their subreaper) and return who was there.
 
     SIGTERM, a moment, SIGKILL until nobody is left; resource trackers last, because they are the ones who unlink.
+    They are not counted: to outlive the others for a moment is their work.
     """
     swept: set[int] = set()
     if not reap():
         return swept
     found = descendants(root)
     trackers = {pid for pid in found if is_tracker(pid)}
-    swept |= found
+    swept |= found - trackers
     send(found - trackers, signal.SIGTERM)
     send(found - trackers, signal.SIGCONT)
     gone = _wait_gone(root, trackers, SWEEP_GRACE_S)
     while not gone:
         found = descendants(root)
         trackers |= {pid for pid in found if is_tracker(pid)}
-        swept |= found
+        swept |= found - trackers
         send(found - trackers, signal.SIGKILL)
         gone = _wait_gone(root, trackers, SWEEP_GRACE_S)
     if trackers:

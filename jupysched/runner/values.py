@@ -7,12 +7,9 @@ touches `jupysched.namespace`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jupysched import spool
-
-if TYPE_CHECKING:
-    from jupysched.namespace.unpack import Baseline
 
 _PRELOADED = ("jupysched.namespace.unpack", "jupysched.namespace.diff", "jupysched.namespace.pack")
 
@@ -31,7 +28,8 @@ class Values:
         self._input = Path(directory, spool.INPUT)
         self._objects = objects
         self._namespace = namespace
-        self._baseline: Baseline | None = None
+        #: as it was when the cell began; the namespace's own record
+        self._baseline: Any = None
 
     def load(self) -> None:
         """Put what the cell reads into the namespace. Raises: whatever a variable's own code raises."""

@@ -79,7 +79,13 @@ class Zygote:
         self._text = b""
         self.socket, theirs = socket.socketpair()
         descriptor = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        argv = [want.executable, "-c", _BOOT.format(package=_PACKAGE), str(theirs.fileno()), ",".join(sorted(want.preload))]
+        argv = [
+            want.executable,
+            "-c",
+            _BOOT.format(package=_PACKAGE),
+            str(theirs.fileno()),
+            ",".join(sorted(want.preload)),
+        ]
         try:
             self.process = subprocess.Popen(
                 argv, env=want.env, cwd="/", stdin=subprocess.DEVNULL, stdout=descriptor, stderr=descriptor,

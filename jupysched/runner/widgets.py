@@ -6,6 +6,7 @@ one: tqdm.notebook gives text bars here, as tqdm.auto does by itself when there 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from importlib.abc import Loader
@@ -20,11 +21,11 @@ class TextBars:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name != "tqdm.notebook":
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         try:
             spec = importlib.util.find_spec(name)
         finally:
-            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+            sys.meta_path.insert(0, self)
         if spec is not None and spec.loader is not None:
             spec.loader = _ThenText(spec.loader)
         return spec
@@ -49,18 +50,15 @@ class _ThenText(Loader):
 
 
 def _text_bar() -> Any:
-    from tqdm.std import tqdm
+    """Return tqdm's plain bar, taking the arguments of the notebook's."""
+    plain: Any = importlib.import_module("tqdm.std").tqdm
 
-    class TextBar(tqdm):  # type: ignore[type-arg, misc]
-        """A plain bar that takes the arguments of the notebook's."""
+    def begin(self: Any, *args: Any, display: object = True, **kwargs: Any) -> None:
+        plain.__init__(self, *args, **kwargs)
 
-        def __init__(self, *args: Any, display: object = True, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-
-    TextBar.__name__ = TextBar.__qualname__ = "tqdm_notebook"
-    return TextBar
+    return type("tqdm_notebook", (plain,), {"__init__": begin, "__module__": "tqdm.notebook"})
 
 
 def install() -> None:
     """Stand in from now on, in this process and those forked from it."""
-    sys.meta_path.insert(0, TextBars())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, TextBars())
