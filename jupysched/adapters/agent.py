@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupysched import spool
+from jupysched.adapters.endings import Endings
 from jupysched.adapters.exit_words import exit_from
 from jupysched.adapters.launcher_client import Answer, LauncherClient
 from jupysched.adapters.notices import Notices
@@ -25,8 +26,7 @@ from jupysched.ports import Heard, OnHeard, StartOrder
 Key = tuple[int, int]
 #: a shim's word may be lost, a directory may not: every live attempt is looked at this often
 LOOK_EVERY_S = 5.0
-#: a shim makes its directory a moment before it writes who it is
-LOST_AFTER_S = 2.0
+#: an attempt that looks lost is looked at once more after so long: a shim makes its directory before it writes who it is
 LOST_LOOK_S = 0.25
 #: a stop order is repeated this often while the shim does not listen yet
 STOP_RETRY_S = 0.02
@@ -49,10 +49,16 @@ class Live:
     #: stop orders that its shim has not taken yet
     stops: int = 0
     grace_s: tuple[float, float] = (0.0, 0.0)
-    #: since when its shim is missing
-    missing_since: float | None = None
+    #: it looked lost at the last look
+    is_missing: bool = False
     #: another look is due soon
     is_look_due: bool = False
+    #: the launcher could not be asked to confirm that it is lost
+    is_unconfirmed: bool = False
+
+    @property
+    def key(self) -> Key:
+        return (self.order.job, self.order.attempt)
 
 
 def environment(order: StartOrder) -> dict[str, str]:
@@ -81,6 +87,7 @@ class Agent:
         self._heard = heard
         self._clock = clock
         self._launcher = launcher or LauncherClient(run_dir)
+        self._endings = Endings()
         self._notices = Notices(run_dir, f"agent-{name}.sock", self._noticed)
         self._look_every_s = look_every_s
         self._live: dict[Key, Live] = {}
@@ -99,6 +106,7 @@ class Agent:
             timer.cancel()
         self._timers.clear()
         self._looking = None
+        self._endings.close()
         self._live.clear()
         self._notices.close()
         await self._launcher.close()
@@ -106,6 +114,11 @@ class Agent:
     def shims(self) -> frozenset[int]:
         """The pids of the shims of the live attempts; every process of a job descends from one of them."""
         return frozenset(live.shim for live in self._live.values() if live.shim is not None)
+
+    def shim_of(self, job: int, attempt: int) -> int | None:
+        """The pid of an attempt's shim, if it is known."""
+        live = self._live.get((job, attempt))
+        return None if live is None else live.shim
 
     # --- orders --------------------------------------------------------------------------------------------------------
 
@@ -146,7 +159,7 @@ class Agent:
 
     def _follow(self, order: StartOrder) -> Live:
         live = Live(order=order, path=spool.attempt_path(order.directory, order.attempt))
-        self._live[order.job, order.attempt] = live
+        self._live[live.key] = live
         return live
 
     def _send_start(self, live: Live) -> None:
@@ -160,15 +173,18 @@ class Agent:
 
     def _answered(self, live: Live, answer: Answer) -> None:
         live.is_ordered = False
-        if self._live.get((live.order.job, live.order.attempt)) is not live:
+        if self._live.get(live.key) is not live:
             return
         if answer.get("ok"):
             if answer.get("answer") == "started":
-                self._runs(live)
+                self._runs(live, shim=answer.get("pid"))
+            elif answer.get("answer") == "lost":
+                self._end(live, "lost", sentence=LOST)
             else:
                 self._look(live)
         elif answer.get("unreachable") and not self._fenced(live):
             # The order may have arrived all the same, just before the launcher went.
+            live.is_unconfirmed = True
             self._look(live)
         else:
             self._end(live, "refused", sentence=str(answer.get("error") or "The launcher refused it without a reason."))
@@ -187,8 +203,7 @@ class Agent:
     # --- stopping ------------------------------------------------------------------------------------------------------
 
     def _pass_stops(self, live: Live) -> None:
-        key = (live.order.job, live.order.attempt)
-        while live.stops and self._live.get(key) is live:
+        while live.stops and self._live.get(live.key) is live:
             try:
                 with spool.connect_control(live.path) as shim:
                     shim.sendall(json.dumps({"op": "stop", "grace_s": list(live.grace_s)}).encode() + b"\n")
@@ -196,7 +211,7 @@ class Agent:
                 # Not listening yet, or just gone: its directory tells which.
                 if not live.is_ordered:
                     self._look(live)
-                if self._live.get(key) is live:
+                if self._live.get(live.key) is live:
                     self._later(STOP_RETRY_S, lambda: self._pass_stops(live))
                 return
             live.stops -= 1
@@ -209,16 +224,20 @@ class Agent:
         if live is None or uid not in (0, os.getuid(), live.order.uid):
             return
         if notice.get("event") == "running":
-            live.shim = notice.get("pid")
-            self._runs(live, at=notice.get("at"))
+            self._runs(live, at=notice.get("at"), shim=notice.get("pid"))
         elif notice.get("event") == "ended":
-            if "code" in notice:
+            if "end" in notice:
                 self._ended(live, notice)
             else:
                 self._look(live)
 
-    def _runs(self, live: Live, at: float | None = None) -> None:
-        live.missing_since = None
+    def _runs(self, live: Live, *, at: float | None = None, shim: int | None = None) -> None:
+        live.is_missing = live.is_unconfirmed = False
+        if live.shim is None and shim is not None:
+            live.shim = shim
+            # Should its last word be lost, its end is seen. Its last word waits in the socket and is read first.
+            if not self._endings.watch(live.key, shim, lambda: self._look_soon(live, 0)):
+                self._look_soon(live, 0)
         if not live.is_told:
             live.is_told = True
             self._tell(live, "running", at=at)
@@ -236,7 +255,8 @@ class Agent:
     def _end(
         self, live: Live, kind: str, *, at: float | None = None, exit_: Exit | None = None, sentence: str = ""
     ) -> None:
-        self._live.pop((live.order.job, live.order.attempt), None)
+        self._live.pop(live.key, None)
+        self._endings.forget(live.key)
         self._tell(live, kind, at=at, exit_=exit_, sentence=sentence)
 
     def _tell(
@@ -260,20 +280,24 @@ class Agent:
         if answer == "ended":
             self._ended(live, spool.read_json(os.path.join(live.path, spool.EXIT)) or {})
         elif answer == "attached":
-            live.shim = (spool.read_json(os.path.join(live.path, spool.SHIM)) or {}).get("pid")
-            self._runs(live)
+            self._runs(live, shim=(spool.read_json(os.path.join(live.path, spool.SHIM)) or {}).get("pid"))
+        elif not live.is_missing:
+            live.is_missing = True
+            self._look_soon(live)
+        elif answer == "lost" and not live.is_unconfirmed:
+            # The launcher ends what the job left behind before it says "lost". Only with a directory: without one it would start it.
+            self._send_start(live)
         else:
-            now = asyncio.get_running_loop().time()
-            live.missing_since = now if live.missing_since is None else live.missing_since
-            if now - live.missing_since >= LOST_AFTER_S:
-                self._end(live, "lost", sentence=LOST)
-            elif not live.is_look_due:
-                live.is_look_due = True
-                self._later(LOST_LOOK_S, lambda: self._look_again(live))
+            self._end(live, "lost", sentence=LOST)
+
+    def _look_soon(self, live: Live, delay_s: float = LOST_LOOK_S) -> None:
+        if not live.is_look_due:
+            live.is_look_due = True
+            self._later(delay_s, lambda: self._look_again(live))
 
     def _look_again(self, live: Live) -> None:
         live.is_look_due = False
-        if self._live.get((live.order.job, live.order.attempt)) is live and not live.is_ordered:
+        if self._live.get(live.key) is live and not live.is_ordered:
             self._look(live)
 
     def _later(self, delay_s: float, act: Callable[[], None]) -> None:

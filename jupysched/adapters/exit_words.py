@@ -43,7 +43,11 @@ def exit_from(words: Mapping[str, Any]) -> Exit:
         sentence, memory = _signalled(number, words, stopped=bool(words.get("stopped")))
     elif not sentence:
         sentence = _coded(code, outcome, end)
-    return Exit(code=code, signal=number, outcome=outcome, error=error, sentence=sentence, out_of_memory=memory)
+    returned = end.get("returned")
+    names = tuple(str(name) for name in returned) if isinstance(returned, list) else ()
+    return Exit(
+        code=code, signal=number, outcome=outcome, error=error, sentence=sentence, out_of_memory=memory, returned=names
+    )
 
 
 def _number(value: object) -> int | None:

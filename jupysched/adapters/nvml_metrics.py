@@ -47,7 +47,7 @@ class _Reading:
     def __init__(self) -> None:
         self.fatal = ""
 
-    def ask(self, question: Callable[[], float]) -> float | None:
+    def ask(self, question: Callable[[], float | None]) -> float | None:
         try:
             value = question()
         except Exception as error:

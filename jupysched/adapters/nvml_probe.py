@@ -6,6 +6,7 @@ NVML is asked in a thread of its own, since a call into a hung driver does not c
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,14 +28,14 @@ class NvmlProbe:
     def __init__(
         self,
         *,
-        node: str,
+        node: str | None = None,
         visible: Sequence[str] | None = None,
         patience_s: float = PATIENCE_S,
         stale_s: float = STALE_S,
         clock: Callable[[], float] = time.time,
         nvml: Any = None,
     ) -> None:
-        self._reader = NvmlReader(node=NodeName(node), visible=visible, clock=clock, nvml=nvml)
+        self._reader = NvmlReader(node=NodeName(node or socket.gethostname()), visible=visible, clock=clock, nvml=nvml)
         self._patience_s, self._stale_s, self._clock = patience_s, stale_s, clock
         self._asked: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -77,11 +78,9 @@ class NvmlProbe:
         """Return the links as the last inventory saw them."""
         return self._links
 
-    def process_name(self, pid: int) -> str | None:
-        """Return what NVML calls a process; None where it cannot tell, or takes long to."""
-        names: list[str | None] = []
-        self._answered(lambda: names.append(self._reader.process_name(pid)), patience_s=0.05)
-        return names[0] if names else None
+    def process_name(self, pid: int) -> str:
+        """Return what NVML called a process of the last reading that /proc does not know, or ""."""
+        return self._reader.process_name(pid)
 
     def close(self) -> None:
         """Let the thread end, as soon as NVML lets go of it."""
@@ -108,7 +107,10 @@ class NvmlProbe:
 
     def _work(self, asked: queue.SimpleQueue[Callable[[], None] | None]) -> None:
         while (question := asked.get()) is not None:
-            question()
+            try:
+                question()
+            except Exception as error:
+                self._problem = f"NVML could not be read: {error}."
 
     # --- around it -----------------------------------------------------------------------------------------------------
 
@@ -120,7 +122,7 @@ class NvmlProbe:
             self._thread.start()
         self._asked.put(question)
 
-    def _answered(self, question: Callable[[], None], patience_s: float | None = None) -> bool:
+    def _answered(self, question: Callable[[], None]) -> bool:
         came = threading.Event()
 
         def asked() -> None:
@@ -130,7 +132,7 @@ class NvmlProbe:
                 came.set()
 
         self._ask(asked)
-        return came.wait(self._patience_s if patience_s is None else patience_s)
+        return came.wait(self._patience_s)
 
     def _marked(self) -> tuple[GpuSample, ...]:
         now = self._clock()

@@ -5,6 +5,7 @@ when one is lost or the driver starts anew. Every metric is read on its own, so 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -61,6 +62,8 @@ class NvmlReader:
         #: where each GPU was in NVML's list when it was taken up
         self._positions: dict[GpuId, int] = {}
         self._rates: dict[GpuId, Rates] = {}
+        #: what NVML calls the processes of the last reading that /proc does not know
+        self._names: dict[int, str] = {}
 
     def inventory(self) -> tuple[Gpu, ...]:
         """Look for GPUs anew; a MIG-enabled card is listed as its MIG devices. Empty, with a `problem`, where none answers."""
@@ -85,7 +88,9 @@ class NvmlReader:
             return ()
         listed = tuple(self._found())
         by_uuid = {found.uuid: found for found in listed if found.uuid}
-        return tuple(self._sample(gpu, by_uuid.get(gpu.id), listed) for gpu in self._gpus)
+        samples = tuple(self._sample(gpu, by_uuid.get(gpu.id), listed) for gpu in self._gpus)
+        self._names = {pid: self._name_of(pid) for sample in samples for pid in sample.processes if not _is_known(pid)}
+        return samples
 
     def links(self) -> dict[tuple[int, int], str]:
         """Return the worst link between each two GPUs of the last inventory."""
@@ -93,10 +98,14 @@ class NvmlReader:
         handles = {gpu.index: by_uuid[gpu.id] for gpu in self._gpus if gpu.kind is GpuKind.GPU and gpu.id in by_uuid}
         return read_links(self._nvml, handles) if len(handles) > 1 else {}
 
-    def process_name(self, pid: int) -> str | None:
-        """Return what NVML calls a process, or None."""
-        name = self._ask(lambda: self._nvml.nvmlSystemGetProcessName(pid), None)
-        return _text(name).rsplit("/", 1)[-1] or None if name else None
+    def process_name(self, pid: int) -> str:
+        """Return what NVML called a process of the last reading that /proc does not know, or ""."""
+        return self._names.get(pid, "")
+
+    def _name_of(self, pid: int) -> str:
+        if pid in self._names:
+            return self._names[pid]
+        return _text(self._ask(lambda: self._nvml.nvmlSystemGetProcessName(pid), "")).rsplit("/", 1)[-1]
 
     # --- finding -------------------------------------------------------------------------------------------------------
 
@@ -180,6 +189,10 @@ class NvmlReader:
 
 def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _is_known(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}")
 
 
 def _words(error: Exception) -> str:
