@@ -1,0 +1,42 @@
+"""%%gpujob and its kin in a notebook: what a cell becomes, how it is followed, and how its results come in.
+
+Reaches the daemon through `jupysched.client` only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+__all__ = ["load", "unload"]
+
+
+def load(shell: Any) -> None:
+    """Make the magics known to this IPython shell. Loading again changes nothing."""
+    from jupysched.magic.desk import desk
+    from jupysched.magic.magics import GpuMagics
+    from jupysched.magic.upkeep import begin_upkeep
+
+    mine = desk()
+    mine.shell = shell
+    if getattr(shell, "_jupysched_desk", None) is mine:
+        return
+    shell._jupysched_desk = mine
+    shell._jupysched_magics = GpuMagics(shell, mine)
+    shell._jupysched_magics.register()
+    shell.events.register("pre_run_cell", mine.landings.before_cell)
+    shell.events.register("post_run_cell", mine.landings.after_cell)
+    begin_upkeep()
+
+
+def unload(shell: Any) -> None:
+    """Take the magics away and end the relay; jobs go on."""
+    mine = getattr(shell, "_jupysched_desk", None)
+    if mine is None:
+        return
+    for name, function in (("pre_run_cell", mine.landings.before_cell), ("post_run_cell", mine.landings.after_cell)):
+        with contextlib.suppress(ValueError):
+            shell.events.unregister(name, function)
+    shell._jupysched_magics.forget()
+    shell._jupysched_desk = None
+    mine.close()

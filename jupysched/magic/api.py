@@ -1,0 +1,81 @@
+"""`jupysched.submit` and `jupysched.jobs`: the queue for programs. Knows functions and their arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jupysched.core.errors import BadRequest
+from jupysched.magic.args import Asked
+from jupysched.magic.desk import desk
+from jupysched.magic.job import Job
+from jupysched.magic.options import OPTIONS, Malformed, Option
+from jupysched.magic.submit import submit as submit_cell
+
+__all__ = ["Job", "jobs", "submit"]
+
+_CALL = "jupysched_call"
+_RESULT = "jupysched_result"
+_FIELDS = {option.field: option for option in OPTIONS if option.field not in ("wait", "dry_run")}
+
+
+def submit(work: Callable[..., Any] | str, /, *args: Any, kwargs: dict[str, Any] | None = None, **options: Any) -> Job:
+    """A queued job that calls `work(*args, **kwargs)`, or runs `work` as a cell if it is text.
+
+    `options` are those of %%gpujob: gpus=2, gpu_mem="24G", time="2h", name="resnet", after=[12], out_names=["model"] ...
+    `job.result()` is what the function returned; for a cell, what came back by name. Raises as %%gpujob does."""
+    asked = _asked(options)
+    if isinstance(work, str):
+        if args or kwargs:
+            raise BadRequest("A cell's text takes no arguments; give a function, or write them into the text.")
+        return _keep(submit_cell(desk(), asked, work, cell=None))
+    if not callable(work):
+        raise BadRequest(f"A function or the text of a cell can be submitted; this is a {type(work).__name__}.")
+    name = asked.name or getattr(work, "__name__", type(work).__name__)
+    user_ns = {**desk().user_ns(), _CALL: (work, args, kwargs or {})}
+    fields = {field: getattr(asked, field) for field in Asked.__dataclass_fields__}
+    called = Asked(**{**fields, "name": name, "out_names": (_RESULT,), "in_names": ()})
+    source = f"{_RESULT} = {_CALL}[0](*{_CALL}[1], **{_CALL}[2])"
+    if inspect.iscoroutinefunction(work):
+        source = source.replace("= ", "= await ", 1)
+    return _keep(submit_cell(desk(), called, source, cell=None, user_ns=user_ns, single=_RESULT))
+
+
+def jobs() -> list[Job]:
+    """Your jobs that the daemon knows, oldest first; `jobs()[-1]` is the newest."""
+    return desk().all_jobs()
+
+
+def _keep(job: Job) -> Job:
+    desk().jobs[job.id] = job
+    return job
+
+
+def _asked(options: dict[str, Any]) -> Asked:
+    found: dict[str, Any] = {}
+    for field, value in options.items():
+        option = _FIELDS.get(field)
+        if option is None:
+            raise BadRequest(f"There is no option {field}.", hint=f"There are {', '.join(sorted(_FIELDS))}.")
+        if value is not None:
+            found[field] = _read(option, value)
+    return Asked(**found)
+
+
+def _read(option: Option, value: Any) -> Any:
+    """The value as the magic would read it: one grammar for both doors."""
+    many: Iterable[Any] = value if option.many and not isinstance(value, (str, int, Job)) else [value]
+    words = [str(part.id if isinstance(part, Job) else part) for part in many]
+    try:
+        read = [option.read(_with_unit(option, word)) for word in words]
+    except Malformed as error:
+        raise BadRequest(f"{option.field} is {value!r}; expected {error}.") from None
+    return tuple(read) if option.many else read[0]
+
+
+def _with_unit(option: Option, word: str) -> str:
+    """A number in Python is bytes or seconds, as in every record."""
+    if word.replace(".", "", 1).isdigit():
+        return word + {"SIZE": "B", "DURATION": "s"}.get(option.metavar, "")
+    return word

@@ -1,0 +1,206 @@
+"""A job as users hold it: its state, its outputs, its results, and waiting for them. Knows one job; asks `desk` for the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, Protocol
+
+from jupysched import spool
+from jupysched.core.errors import JupyschedError
+from jupysched.magic import card
+from jupysched.magic.collected import Output, outputs_of
+from jupysched.magic.failure import of_job
+from jupysched.magic.tracked import Facts, Tracked, has_ended
+from jupysched.wire.records import JobRecord
+
+
+class Desk(Protocol):
+    """What a job asks of the kernel it is held in."""
+
+    def newest(self, job: int) -> JobRecord:
+        """Raises NoSuchJob, DaemonMissing."""
+        ...
+
+    def cancel(self, job: int) -> None: ...
+
+    def follow(self, job: Job) -> None:
+        """Let the relay tell when it ends."""
+        ...
+
+    def land(self, job: Job) -> None:
+        """Bring its results in, once. In the kernel's own thread."""
+        ...
+
+
+class Results(dict[str, Any]):
+    """What came back, by name; `results.model` is `results["model"]`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"The job brought no {name!r} back; it brought {', '.join(self) or 'nothing'}.") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+def _wake(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
+    loop.call_soon_threadsafe(over.set)
+
+
+class Job:
+    """A queued, running or ended job.
+
+    `job.state`, `job.reason`, `job.why`, `job.outputs`; `job.wait()`, `job.result()`, `await job`, `job.cancel()`."""
+
+    def __init__(self, record: JobRecord, *, desk: Desk, sent: Any = None, single: str | None = None) -> None:
+        self._desk = desk
+        self._last = record
+        self._single = single
+        #: what the notebook remembers of the submission; None in a kernel that did not submit it
+        self.sent = sent
+        self.tracked: Tracked | None = None
+        self.facts = Facts()
+        #: what came back; None until it was brought in
+        self.values: Results | None = None
+        self.landed_attempt = 0
+        #: put what comes back into this notebook, though it was not sent from here
+        self.adopts = False
+        self.ending: list[Callable[[], None]] = []
+        self._ending_lock = threading.Lock()
+
+    @property
+    def id(self) -> int:
+        """Its number, by which every command knows it."""
+        return self._last.id
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._last.name
+
+    @property
+    def record(self) -> JobRecord:
+        """Its newest record that is known here; asked for only if nobody follows it and it may have changed."""
+        if self.tracked is not None:
+            self._last = self.tracked.record
+        elif not has_ended(self._last):
+            self.refresh()
+        return self._last
+
+    @property
+    def record_at_submission(self) -> JobRecord:
+        """What is known without asking."""
+        return self._last
+
+    def refresh(self) -> JobRecord:
+        """Ask the daemon, also about a job that had ended: it may have been queued again."""
+        followed = self.tracked is not None and not self.tracked.ended.is_set()
+        if not followed:
+            with contextlib.suppress(JupyschedError):
+                self._last = self._desk.newest(self.id)
+                self.tracked = self.tracked if has_ended(self._last) else None
+        return self.record if followed else self._last
+
+    @property
+    def state(self) -> str:
+        """pending, held, starting, running, stopping, succeeded, failed or cancelled."""
+        return self.refresh().state
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is in that state, as a code; None while it runs undisturbed."""
+        return self.refresh().reason
+
+    @property
+    def why(self) -> str:
+        """Why it is in that state, as a sentence."""
+        return self.refresh().why
+
+    @property
+    def directory(self) -> str:
+        """Where its files lie."""
+        return self._last.directory
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What its newest attempt has shown until now, as a notebook file holds it."""
+        record = self.record
+        return outputs_of(record.id, record.directory, record.attempt) if record.attempt else []
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """What the cell itself said at its end; None if it could not say anything."""
+        record = self.record
+        return spool.read_json(os.path.join(spool.attempt_path(record.directory, record.attempt), spool.END))
+
+    @property
+    def error(self) -> BaseException | None:
+        """What it means to who waits for it; None while it has not ended, and if it succeeded."""
+        record = self.record
+        return of_job(record, self.end) if has_ended(record) else None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended; False if it has not after `timeout` seconds. Its results are in the notebook then."""
+        if not has_ended(self.record):
+            self._desk.follow(self)
+            assert self.tracked is not None
+            if not self.tracked.ended.wait(timeout):
+                return False
+        if threading.current_thread() is threading.main_thread():
+            self._desk.land(self)
+        return True
+
+    def result(self, timeout: float | None = None) -> Any:
+        """What came back, by name, after waiting for it. Raises what the job raised; TimeoutError."""
+        if not self.wait(timeout):
+            raise TimeoutError(f"Job {self.id} ({self.name}) is {self.state} after {timeout:g} s.")
+        self._desk.land(self)
+        if (error := self.error) is not None:
+            raise error
+        values = self.values if self.values is not None else Results()
+        return values[self._single] if self._single is not None else values
+
+    def cancel(self) -> None:
+        """Take it out of the queue, or stop it: interrupt, then TERM, then KILL. A second call takes the next step at once."""
+        self._desk.cancel(self.id)
+
+    def call_when_ended(self, function: Callable[[], None]) -> None:
+        """Call it once, from any thread, when the job has ended; at once if it has."""
+        with self._ending_lock:
+            if self.tracked is None or not self.tracked.ended.is_set():
+                self.ending.append(function)
+                return
+        function()
+
+    def has_ended(self) -> None:
+        """Told by the relay, in its thread."""
+        with self._ending_lock:
+            waiting, self.ending = self.ending, []
+        for function in waiting:
+            with contextlib.suppress(RuntimeError):  # a loop that was closed waits for nothing
+                function()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Any:
+        if not has_ended(self.record):
+            self._desk.follow(self)
+            loop = asyncio.get_running_loop()
+            over = asyncio.Event()
+            self.call_when_ended(lambda: _wake(loop, over))
+            await over.wait()
+        return self.result()
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.name!r}: {self.state}>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        content = card.content(self.record, self.facts)
+        return content["data"], content["metadata"]

@@ -1,0 +1,125 @@
+"""Bringing results into the notebook, between cells or when a cell waits for them. Knows the user's variables.
+
+Runs in the kernel's own thread only. IPython's events say when a cell begins and ends; while none runs, the kernel's loop does it
+as soon as a job has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jupysched import spool
+from jupysched.magic.job import Job, Results
+from jupysched.magic.words import listed
+from jupysched.namespace.errors import NamespaceError
+from jupysched.namespace.land import land, load_values
+from jupysched.namespace.objects import ObjectStore
+
+Show = Callable[[Job], None]
+
+
+class Landings:
+    """The jobs of one kernel whose results have not come in yet."""
+
+    def __init__(self, user_ns: Callable[[], dict[str, Any]], objects: Callable[[], ObjectStore], show: Show) -> None:
+        self._user_ns = user_ns
+        self._objects = objects
+        self._show = show
+        self._due: list[Job] = []
+        self._lock = threading.RLock()
+        self._cells: list[Any] = []
+
+    # --- when --------------------------------------------------------------------------------------------------------
+
+    def before_cell(self, info: Any = None) -> None:
+        """IPython's pre_run_cell. A cell that another cell runs is the middle of that one."""
+        if not self._cells:
+            self.land_due()
+        self._cells.append(info)
+
+    def after_cell(self, result: Any = None) -> None:
+        """IPython's post_run_cell."""
+        info = getattr(result, "info", None)
+        if info in self._cells:
+            del self._cells[self._cells.index(info) :]
+        if not self._cells:
+            self.land_due()
+
+    def between_cells(self) -> None:
+        """Called by the kernel's loop when a job has ended."""
+        if not self._cells:
+            self.land_due()
+
+    def add(self, job: Job) -> None:
+        """Its results may come in. From any thread."""
+        with self._lock:
+            if job not in self._due:
+                self._due.append(job)
+
+    def land_due(self) -> None:
+        """Bring in what has come."""
+        with self._lock:
+            due, self._due = self._due, []
+        for job in due:
+            self.land(job)
+
+    # --- what --------------------------------------------------------------------------------------------------------
+
+    def land(self, job: Job) -> None:
+        """Bring this job's results in, once an attempt; the card says what came and what did not."""
+        record = job.record
+        with self._lock:
+            if job in self._due:
+                self._due.remove(job)
+            if job.landed_attempt == record.attempt:
+                return
+            job.landed_attempt = record.attempt
+        path = Path(spool.attempt_path(record.directory, record.attempt)) / spool.RESULT
+        for note in (job.end or {}).get("notes") or []:
+            job.facts.note(str(note))
+        if path.exists():
+            self._bring(job, path)
+        elif job.facts.returned is None:
+            job.facts.returned = []
+        with contextlib.suppress(Exception):  # a card that cannot be drawn costs no result
+            self._show(job)
+
+    def _bring(self, job: Job, path: Path) -> None:
+        facts = job.facts
+        try:
+            if job.sent is None:
+                job.values = Results(load_values(path, self._objects(), self._user_ns()))
+                if job.adopts:
+                    self._adopt(job)
+                return
+            landing = land(path, self._user_ns(), job.sent, self._objects())
+        except (NamespaceError, OSError, MemoryError) as error:
+            facts.note(f"The results could not be brought in: {error}")
+            return
+        # It holds on to everything that travelled.
+        job.sent = None
+        job.values = Results(landing.values)
+        facts.returned = [*landing.landed, *landing.deleted]
+        facts.has_landed = True
+        for sentence in (*landing.conflicts, *landing.failures):
+            facts.note(sentence)
+
+    def _adopt(self, job: Job) -> None:
+        """This notebook did not submit it and asks for what came back: that replaces what is there, and the card says so."""
+        user_ns, values = self._user_ns(), job.values or Results()
+        replaced = [name for name in values if name in user_ns]
+        user_ns.update(values)
+        job.facts.returned, job.facts.has_landed = list(values), True
+        if replaced:
+            job.facts.note(f"{listed(replaced)} replaced what this notebook had under {'this name' if len(replaced) == 1 else 'these names'}.")
+
+    def fetch(self, job: Job) -> list[str]:
+        """Bring the results of an ended job into this notebook; return the names."""
+        if job.values is None or (job.sent is None and not job.facts.has_landed):
+            job.adopts, job.landed_attempt = job.sent is None, 0
+            self.land(job)
+        return list(job.facts.returned or [])

@@ -1,0 +1,138 @@
+"""%%gpujob, %gpujob and %gpujobs as IPython knows them. Knows IPython; what they do stands in submit, waiting and verbs."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable
+from typing import Any
+
+from jupysched.core.errors import BadRequest
+from jupysched.magic import args, card, cell, table, words
+from jupysched.magic.args import Asked, read_line, split
+from jupysched.magic.desk import AnyCell, Desk
+from jupysched.magic.submit import dry_run, submit
+from jupysched.magic.verbs import VERBS_HELP, Verbs
+from jupysched.magic.waiting import Waiting
+from jupysched.namespace.pack import Packed
+from jupysched.wire.records import JobRecord
+
+MOST_ROWS = 30
+
+
+class GpuMagics:
+    """The doors to the queue in a notebook."""
+
+    def __init__(self, shell: Any, desk: Desk) -> None:
+        self._shell = shell
+        self._desk = desk
+
+    def register(self) -> None:
+        """Make the shell know them."""
+        for kind, name, function in self._all():
+            self._shell.register_magic_function(function, magic_kind=kind, magic_name=name)
+
+    def forget(self) -> None:
+        """Take them away again."""
+        for kind, name, _ in self._all():
+            self._shell.magics_manager.magics[kind].pop(name, None)
+
+    def _all(self) -> list[tuple[str, str, Callable[..., None]]]:
+        return [("cell", "gpujob", self.gpujob_cell), ("line", "gpujob", self.gpujob), ("line", "gpujobs", self.gpujobs)]
+
+    def gpujob_cell(self, line: str, body: str) -> None:
+        # The docstring is made below, from the options' table.
+        asked = read_line(line)
+        if _is_empty(body):
+            raise BadRequest("The cell is empty: there is nothing to run.", hint="Write the cell's code below the %%gpujob line.")
+        here = cell.current(self._shell)
+        if asked.dry_run:
+            record, packed = dry_run(self._desk, asked, body, cell=here)
+            here.send("stream", {"name": "stdout", "text": _dry_run_words(asked, record, packed)})
+            return
+        waits = asked.wait or not here.keeps_late_output or os.environ.get("JUPYSCHED_WAIT") == "1"
+        self._run(asked, body, here, waits=waits)
+
+    def _run(self, asked: Asked, body: str, here: AnyCell, *, waits: bool) -> None:
+        job = submit(self._desk, asked, body, cell=here, allow_stdin=waits and here.allows_input)
+        self._desk.add(job, here)
+        here.send("display_data", card.content(job.record_at_submission, job.facts))
+        if not waits:
+            self._desk.follow(job, cell=here)
+            return
+        waiting = Waiting(self._desk, job, here)
+        self._desk.follow(job, cell=here, waits=True, ask=waiting.ask)
+        waiting.until_ended()
+
+    def gpujob(self, line: str) -> None:
+        Verbs(self._desk, cell.current(self._shell)).run(line)
+
+    def gpujobs(self, line: str) -> None:
+        """My jobs: running, waiting in their order, held, ended. `%gpujobs --all` shows everybody's."""
+        given = split(line)
+        if unknown := [word for word in given if word != "--all"]:
+            raise BadRequest(f"{unknown[0]!r} is no option of %gpujobs.", hint="`--all` shows everybody's jobs.")
+        page = self._desk.call(lambda client: client.jobs(limit=1000))
+        chosen = [record for record in page.jobs if record.mine or given]
+        cell.current(self._shell).send("display_data", table.content(chosen[:MOST_ROWS], total=len(chosen)))
+
+
+GpuMagics.gpujob_cell.__doc__ = f"""Run this cell as a queued job on a GPU.
+
+The cell returns at once and leaves a card; outputs arrive under it as they come, and what the cell changed is back in the
+notebook when the job has ended. The job sees the notebook's variables as they are now.
+
+{args.usage()}
+
+Sizes: G and GB are powers of 1000, GiB of 1024. In the line, {{name}} and $name stand for the notebook's variables.
+By itself the cell waits where late output would be lost (nbconvert, papermill), and with JUPYSCHED_WAIT=1.
+Under a cell at most 10 MB of text are kept, the beginning and the end; `%gpujob logs` shows all. Lines in tracebacks are
+counted from the line after %%gpujob, as for every cell magic.
+"""
+GpuMagics.gpujob.__doc__ = f"""Look at jobs and change them.
+
+{VERBS_HELP}
+"""
+
+
+def _is_empty(body: str) -> bool:
+    if any(line.strip() and not line.lstrip().startswith("#") for line in body.splitlines()):
+        return False
+    try:
+        return not ast.parse(body).body
+    except SyntaxError:
+        return False
+
+
+def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:
+    lines = [f"Nothing is queued (--dry-run). The job {words.short_name(record.name)!r} would ask for {_request(asked)}."]
+    if packed.report:
+        width = max(len(part.name) for part in packed.report)
+        types = max(len(part.type_name) for part in packed.report)
+        lines.append(f"These variables would travel ({words.size(packed.nbytes)} in all):")
+        lines += [f"  {p.name:<{width}}  {p.type_name:<{types}}  {words.size(p.nbytes)}" for p in packed.report]
+    else:
+        lines.append("No variable would travel.")
+    back = list(asked.out_names) if asked.out_names is not None else sorted(packed.reads.stored)
+    lines.append(f"Back would come: {words.listed(back, most=20) if back else 'nothing that it assigns'}"
+                 f"{'' if asked.out_names is not None else ', and what it changes in place'}.")
+    start = f"It should start about {words.clock(record.expected_start_at)}." if record.expected_start_at else ""
+    place = f"It would be {words.ordinal(record.position)} in the queue." if record.position else ""
+    why = f"{words.tidy(record.why)}." if record.why and (record.position or 0) > 1 else ""
+    lines.append(" ".join(filter(None, [place, start, why])))
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _request(asked: Asked) -> str:
+    parts = [words.plural(asked.gpus, "GPU")]
+    if asked.gpu_mem:
+        parts.append(f"{words.size(asked.gpu_mem)} of GPU memory")
+    if asked.gpu_type:
+        parts.append(f"type {words.tidy(asked.gpu_type)}")
+    if asked.cpus:
+        parts.append(words.plural(asked.cpus, "CPU"))
+    if asked.mem:
+        parts.append(f"{words.size(asked.mem)} of RAM")
+    if asked.time:
+        parts.append(f"at most {words.limit(asked.time)}")
+    return f"{words.listed(parts)}, priority {asked.priority}"

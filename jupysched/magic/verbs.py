@@ -1,0 +1,231 @@
+"""What follows %gpujob: show, logs, attach, fetch, why, cancel, hold, release, requeue, priority. One function a verb."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jupysched import spool
+from jupysched.core.errors import BadRequest, WrongState
+from jupysched.magic import card, look, words
+from jupysched.magic.args import split
+from jupysched.magic.desk import AnyCell, Desk
+from jupysched.magic.follow import all_frames
+from jupysched.magic.job import Job
+from jupysched.magic.options import Malformed, job_word, priority, whole
+from jupysched.magic.tracked import has_ended
+from jupysched.magic.waiting import Waiting
+from jupysched.wire.records import JobRecord
+
+#: a message of a log is at most this long
+_PIECE = 1 << 20
+
+
+class Verbs:
+    """The verbs, at one desk and in one cell."""
+
+    def __init__(self, desk: Desk, cell: AnyCell) -> None:
+        self._desk = desk
+        self._cell = cell
+
+    def run(self, line: str) -> None:
+        """Carry out one line. Raises BadRequest, NoSuchJob, NotYours, WrongState."""
+        verb, *rest = split(line) or ["help"]
+        known = self.known()
+        if verb not in known:
+            near = difflib.get_close_matches(verb, known, n=1, cutoff=0.6)
+            said = f"Did you mean `%gpujob {near[0]}`?" if near else f"There are {words.listed(sorted(known), most=20)}."
+            raise BadRequest(f"There is no `%gpujob {verb}`.", hint=said)
+        known[verb](rest)
+
+    def known(self) -> dict[str, Callable[[list[str]], None]]:
+        """Every verb."""
+        return {
+            "show": self.show, "logs": self.logs, "attach": self.attach, "fetch": self.fetch, "why": self.why,
+            "cancel": self.cancel, "hold": self.hold, "release": self.release, "requeue": self.requeue,
+            "priority": self.priority, "help": self.help,
+        }
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def help(self, _: list[str]) -> None:
+        """What there is."""
+        self._say(VERBS_HELP)
+
+    def show(self, rest: list[str]) -> None:
+        """All that is known of a job."""
+        record = self._one(rest).refresh()
+        pairs = _described(record)
+        width = max(len(name) for name, _ in pairs)
+        plain = "\n".join(f"{name:<{width}}  {value}" for name, value in pairs)
+        self._display({"text/plain": plain, "text/html": look.table(("", ""), pairs)})
+
+    def why(self, rest: list[str]) -> None:
+        """Why it waits, and until when; or why it ended so."""
+        job = self._one(rest)
+        record = job.refresh()
+        said = [f"Job {record.id} ({words.short_name(record.name)}): {card.pill(record)}."]
+        if record.why:
+            said.append(words.tidy(record.why).rstrip(".") + ".")
+        if record.expected_start_at:
+            said.append(f"It should start about {words.clock(record.expected_start_at)}.")
+        self._say(" ".join(said))
+
+    def logs(self, rest: list[str]) -> None:
+        """What it printed, from its spool: all of it, or the last -n lines."""
+        lines = None
+        if "-n" in rest:
+            at = rest.index("-n")
+            lines = self._read(lambda w: whole(w, least=1), "-n", rest[at + 1 : at + 2])
+            del rest[at : at + 2]
+        record = self._one(rest).refresh()
+        streams = {spool.Kind.STDOUT: "stdout", spool.Kind.STDERR: "stderr"}
+        pieces = [
+            (streams[spool.Kind(frame.kind)], frame.payload)
+            for frame in all_frames(record.directory, record.attempt) if frame.kind in streams
+        ]
+        for name, payload in _last_lines(pieces, lines) if lines else pieces:
+            self._cell.send("stream", {"name": name, "text": payload.decode("utf-8", "replace")})
+
+    # --- bringing ----------------------------------------------------------------------------------------------------
+
+    def attach(self, rest: list[str]) -> None:
+        """Outputs and results into this cell and this notebook, from the beginning; goes on while the job does."""
+        waits = "--wait" in rest or not self._cell.keeps_late_output or os.environ.get("JUPYSCHED_WAIT") == "1"
+        job = self._one([word for word in rest if word != "--wait"])
+        record = job.refresh()
+        self._desk.add(job, self._cell)
+        job.adopts = job.sent is None
+        if job.adopts:
+            job.landed_attempt = 0
+        self._cell.send("display_data", card.content(record, job.facts))
+        if not waits:
+            self._desk.follow(job, cell=self._cell)
+            return
+        waiting = Waiting(self._desk, job, self._cell)
+        self._desk.follow(job, cell=self._cell, waits=True, ask=waiting.ask)
+        waiting.until_ended()
+
+    def fetch(self, rest: list[str]) -> None:
+        """Results only, of a job that has ended."""
+        job = self._one(rest)
+        record = job.refresh()
+        if not has_ended(record):
+            raise WrongState(
+                f"Job {record.id} is {record.state}; its results come when it has ended.",
+                hint=f"`%gpujob attach {record.id}` brings them then.",
+            )
+        names = self._desk.landings.fetch(job)
+        verb = "is" if len(names) == 1 else "are"
+        said = [f"{words.listed(names)} {verb} in the notebook." if names else f"Job {record.id} brought nothing back."]
+        self._say("\n".join([*said, *job.facts.notes]))
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    def cancel(self, rest: list[str]) -> None:
+        """Out of the queue, or stopped."""
+        self._change(rest, lambda ids: self._desk.call(lambda client: client.cancel(*ids)))
+
+    def hold(self, rest: list[str]) -> None:
+        """Not considered until released."""
+        self._change(rest, lambda ids: self._desk.call(lambda client: client.hold(*ids)))
+
+    def release(self, rest: list[str]) -> None:
+        """Considered again."""
+        self._change(rest, lambda ids: self._desk.call(lambda client: client.release(*ids)))
+
+    def requeue(self, rest: list[str]) -> None:
+        """Queued again, with a new attempt."""
+        self._change(rest, lambda ids: self._desk.call(lambda client: client.requeue(*ids)))
+        for job in self._ids(rest):
+            self._desk.follow_again(job)
+
+    def priority(self, rest: list[str]) -> None:
+        """The class of a waiting job: `%gpujob priority high 12`."""
+        chosen = self._read(priority, "priority", rest[:1])
+        self._change(rest[1:], lambda ids: self._desk.call(lambda client: client.set_priority(chosen, *ids)))
+
+    def _change(self, rest: list[str], change: Callable[[list[int]], Sequence[JobRecord]]) -> None:
+        for record in change(self._ids(rest)):
+            self._say(f"Job {record.id} ({words.short_name(record.name)}): {card.pill(record)}.")
+
+    # --- words -------------------------------------------------------------------------------------------------------
+
+    def _ids(self, rest: list[str]) -> list[int]:
+        if not rest:
+            raise BadRequest("Which job? Give its id, or `last`.", hint="`%gpujobs` lists your jobs.")
+        found = [self._read(job_word, "The job", [word]) for word in rest]
+        return [self._desk.last().id if word == "last" else int(word) for word in found]
+
+    def _one(self, rest: list[str]) -> Job:
+        if len(rest) > 1:
+            raise BadRequest(f"One job at a time; {len(rest)} words were given: {' '.join(rest)[:60]}.")
+        return self._desk.job(self._read(job_word, "The job", rest or ["last"]))
+
+    def _read(self, read: Callable[[str], Any], what: str, given: list[str]) -> Any:
+        word = given[0] if given else ""
+        try:
+            return read(word)
+        except Malformed as error:
+            raise BadRequest(f"{what} is {word!r}; expected {error}.") from None
+
+    def _say(self, text: str) -> None:
+        self._cell.send("stream", {"name": "stdout", "text": text + "\n"})
+
+    def _display(self, bundle: dict[str, Any]) -> None:
+        self._cell.send("display_data", {"data": bundle, "metadata": {}, "transient": {}})
+
+
+def _last_lines(pieces: list[tuple[str, bytes]], count: int) -> list[tuple[str, bytes]]:
+    kept: list[tuple[str, bytes]] = []
+    left = count
+    for name, payload in reversed(pieces):
+        parts = payload.splitlines(keepends=True)
+        if len(parts) >= left:
+            kept.append((name, b"".join(parts[len(parts) - left :])))
+            break
+        left -= len(parts)
+        kept.append((name, payload))
+    return kept[::-1]
+
+
+def _described(record: JobRecord) -> list[tuple[str, str]]:
+    asked = record.request
+    request = [words.plural(asked.gpus, "GPU"), f"{words.size(asked.gpu_memory_bytes)} each" if asked.gpu_memory_bytes else "",
+               asked.gpu_type or "", words.plural(asked.cpus, "CPU") if asked.cpus else "",
+               f"{words.size(asked.memory_bytes)} RAM" if asked.memory_bytes else "",
+               f"at most {words.limit(asked.time_limit_s)}" if asked.time_limit_s else ""]
+    pairs = [
+        ("job", str(record.id)), ("name", words.tidy(record.name)), ("user", record.user), ("state", card.pill(record)),
+        ("why", words.tidy(record.why)), ("asked", ", ".join(filter(None, request))), ("priority", record.priority),
+        ("where", words.listed(record.gpus)), ("node", words.listed(record.nodes)),
+        ("attempt", str(record.attempt) if record.attempt else ""), ("submitted", _time(record.submitted_at)),
+        ("started", _time(record.started_at)), ("ended", _time(record.ended_at)),
+        ("waited", words.duration(record.waited_s) if record.waited_s is not None else ""),
+        ("ran", words.duration(record.ran_s) if record.ran_s is not None else ""),
+        ("exit", record.exit.sentence if record.exit is not None else ""),
+        ("metrics", ", ".join(f"{words.tidy(str(k))} {words.number(v)}" for k, v in record.metrics.items())),
+        ("files", record.directory),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _time(iso: str | None) -> str:
+    return words.clock(iso) if iso else ""
+
+
+VERBS_HELP = """\
+%gpujobs                        my jobs
+%gpujob show ID                 all that is known of it
+%gpujob logs [-n LINES] ID      what it printed
+%gpujob why ID                  why it waits and until when, or why it ended so
+%gpujob attach [--wait] ID      its outputs and results into this cell and notebook
+%gpujob fetch ID                its results only
+%gpujob cancel ID ...           out of the queue, or stopped
+%gpujob hold ID ...             not considered until released
+%gpujob release ID ...          considered again
+%gpujob requeue ID ...          queued again
+%gpujob priority CLASS ID ...   low, normal or high
+ID is a number or `last`; reading verbs take the last job when none is given."""
