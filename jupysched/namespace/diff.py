@@ -15,7 +15,6 @@ from jupysched.namespace.explain import reason
 from jupysched.namespace.objects import ObjectStore
 from jupysched.namespace.payload import PayloadWriter, big_blobs
 from jupysched.namespace.pickling import unique
-from jupysched.namespace.refusals import parts
 from jupysched.namespace.sources import collect_sources
 from jupysched.namespace.unpack import Baseline
 from jupysched.namespace.walk import names_that_reach
@@ -75,14 +74,14 @@ class _Change:
         self.patches = list(baseline.tracked.patches())
         changed = {id(baseline.tracked.numbered[number]) for number, _, _ in self.patches}
         kept = {n: v for n, v in visible.items() if n in baseline.received and n not in self.new}
-        self.touched = names_that_reach(kept, changed, parts) if changed else []
+        self.touched = names_that_reach(kept, changed) if changed else []
         if out_names is not None:
             self.patches = self._reachable_patches()
 
     def _reachable_patches(self) -> list[tuple[int, str, Any]]:
         numbered = self.baseline.tracked.numbered
         return [
-            p for p in self.patches if names_that_reach(self.visible, {id(numbered[p[0]])}, parts)
+            p for p in self.patches if names_that_reach(self.visible, {id(numbered[p[0]])})
         ]
 
     def pack(self, path: Path, *, careful: bool) -> Returned:
@@ -125,7 +124,7 @@ class _Change:
 
     def _patch_note(self, number: int, error: BaseException) -> str:
         obj = self.baseline.tracked.numbered[number]
-        names = names_that_reach(self.visible, {id(obj)}, parts)
+        names = names_that_reach(self.visible, {id(obj)})
         where = repr(names[0]) if names else f"an object of type {type(obj).__name__}"
         return f"A change in {where} did not come back: {_why(error)}."
 

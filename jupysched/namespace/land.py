@@ -15,7 +15,7 @@ from jupysched.namespace.pack import Sent
 from jupysched.namespace.payload import PayloadReader
 from jupysched.namespace.pickling import standard_seeds
 from jupysched.namespace.sources import register_sources
-from jupysched.namespace.walk import Tracked
+from jupysched.namespace.walk import Tracked, names_that_reach
 
 #: (id of the namespace, name) -> (serial of the submission, value) of what jobs put there
 _landed: dict[tuple[int, str], tuple[int, Any]] = {}
@@ -164,13 +164,10 @@ def _conflict(name: str, user_ns: dict[str, Any]) -> str:
 def _land_touched(
     names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Landing, clashing: set[int]
 ) -> None:
-    from jupysched.namespace.refusals import parts
-    from jupysched.namespace.walk import names_that_reach
-
     for name in names:
         original = sent.names.get(name, MISSING)
         landing.values[name] = original
-        clashes = bool(clashing) and bool(names_that_reach({name: original}, clashing, parts))
+        clashes = bool(clashing) and bool(names_that_reach({name: original}, clashing))
         if clashes or user_ns.get(name, MISSING) is not original:
             landing.conflicts.append(_conflict(name, user_ns))
         else:

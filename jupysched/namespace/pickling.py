@@ -140,12 +140,21 @@ def _reduce_cell(_: NotebookPickler, cell: types.CellType) -> Any:
     return restore.empty_cell, (), state, None, None, restore.fill_cell
 
 
-def _reduce_lru(pickler: NotebookPickler, cached: Any) -> Any:
-    if internals._should_pickle_by_reference(cached):
+def _reduce_lru(_: NotebookPickler, cached: Any) -> Any:
+    found: Any = sys.modules.get(cached.__module__) if cached.__module__ != "__main__" else None
+    for part in cached.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is cached:
         return NotImplemented
     options = cached.cache_parameters()
     args = (cached.__wrapped__, options["maxsize"], options["typed"])
     return restore.lru_cached, args, cached.__dict__, None, None, restore.lru_state
+
+
+def _reduce_code(_: NotebookPickler, code: types.CodeType) -> Any:
+    made, args = internals._code_reduce(code)
+    # cloudpickle hides the file name, and with it the source that tracebacks and inspect look for
+    return made, (*args[:10], code.co_filename, *args[11:])
 
 
 def _reduce_proxy(_: NotebookPickler, view: Any) -> Any:
@@ -179,6 +188,7 @@ def _reduce_file(_: NotebookPickler, file: Any) -> Any:
 
 _REDUCERS: dict[type, Callable[[NotebookPickler, Any], Any]] = {
     types.CellType: _reduce_cell,
+    types.CodeType: _reduce_code,
     _LruWrapper: _reduce_lru,
     types.MappingProxyType: _reduce_proxy,
     weakref.ref: _reduce_weakref,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,18 +93,17 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _callable_parts(value: Any) -> Iterator[tuple[str, Any]]:
-    code, closure = getattr(value, "__code__", None), getattr(value, "__closure__", None)
-    if code is not None and closure:
-        for name, cell in zip(code.co_freevars, closure, strict=False):
+    if isinstance(value, types.FunctionType):
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
             try:
                 yield f".<{name}>", cell.cell_contents
             except ValueError:
                 continue
         yield from ((f".__defaults__[{n}]", d) for n, d in enumerate(value.__defaults__ or ()))
-    if hasattr(value, "__self__") and hasattr(value, "__func__"):
+    elif isinstance(value, types.MethodType):
         yield ".__self__", value.__self__
         yield ".__func__", value.__func__
-    if type(value).__name__ == "partial":
+    elif isinstance(value, functools.partial):
         yield ".func", value.func
         yield from ((f".args[{n}]", a) for n, a in enumerate(value.args))
         yield from ((f".keywords[{n!r}]", a) for n, a in value.keywords.items())

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import collections
+import functools
+import sys
+import types
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jupysched.namespace import buffer_facets  # noqa: F401  registers the facets of arrays and tensors
-from jupysched.namespace.facets import FACETS, MISSING, facets_of
+from jupysched.namespace.arrays import array_root
+from jupysched.namespace.facets import FACETS, MISSING, attributes, facets_of, is_by_value
 
+_DULL = {str, bytes, int, float, bool, type(None), complex}
 _ATOMS = {str, bytes, int, float, tuple, bool, type(None), frozenset}
 
 
@@ -59,18 +65,62 @@ class Tracked:
         return [self.numbered.get(number) for number in range(count)]
 
 
-def names_that_reach(names: Mapping[str, Any], changed: set[int], parts: Any) -> list[str]:
+def names_that_reach(names: Mapping[str, Any], changed: set[int]) -> list[str]:
     """Return the names from which one of these objects (by id) can be reached."""
     found = []
     for name, value in names.items():
-        level, seen = [value], set()
+        level: list[Any] = [value]
+        seen: set[int] = set()
         while level:
             obj = level.pop()
-            if id(obj) in seen or type(obj) in (str, bytes, int, float):
+            if id(obj) in seen:
                 continue
             seen.add(id(obj))
             if id(obj) in changed:
                 found.append(name)
                 break
-            level.extend(part for _, part in parts(obj))
+            level.extend(part for part in children(obj) if type(part) not in _DULL)
     return found
+
+
+def children(obj: Any) -> Iterable[Any]:
+    """Return what an object holds, without running its code; modules and what is imported from them hold nothing."""
+    if isinstance(obj, types.ModuleType | types.CodeType):
+        return ()
+    if isinstance(obj, dict):
+        return [*obj.keys(), *obj.values(), *vars_of(obj)]
+    if isinstance(obj, list | tuple | set | frozenset | collections.deque):
+        return [*obj, *vars_of(obj)]
+    if isinstance(obj, types.FunctionType):
+        if not is_by_value(obj):
+            return ()
+        return [*(obj.__closure__ or ()), *(obj.__defaults__ or ()), *obj.__dict__.values()]
+    if isinstance(obj, types.CellType):
+        return FACETS["cell"].take(obj)  # type: ignore[no-any-return]
+    if isinstance(obj, type):
+        return list(vars(obj).values()) if is_by_value(obj) else ()
+    if isinstance(obj, types.MethodType):
+        return (obj.__self__, obj.__func__)
+    if isinstance(obj, functools.partial):
+        return (obj.func, *obj.args, *obj.keywords.values())
+    return [*_buffers_of(obj), *vars_of(obj)]
+
+
+def vars_of(obj: Any) -> Iterable[Any]:
+    """Return the values of the attributes that an object holds itself."""
+    try:
+        return attributes(obj).values()
+    except Exception:  # noqa: BLE001  a slot with a getter that raises
+        return ()
+
+
+def _buffers_of(obj: Any) -> Iterable[Any]:
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None and isinstance(obj, numpy.ndarray):
+        return (array_root(obj), *(obj.ravel().tolist() if obj.dtype.hasobject else ()))
+    if torch is not None and hasattr(torch, "Tensor") and isinstance(obj, torch.Tensor):
+        try:
+            return (obj.untyped_storage(), *((obj.grad,) if obj.is_leaf and obj.grad is not None else ()))
+        except (NotImplementedError, RuntimeError):  # sparse and meta tensors have no storage
+            return ()
+    return ()

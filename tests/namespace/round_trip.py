@@ -64,6 +64,7 @@ def notebook(folder: Path) -> None:
     from jupysched.namespace.pack import pack_inputs
 
     case = json.loads((folder / "case.json").read_text())
+    sys.path[0] = ""
     shell = _shell()
     seen: dict[str, Any] = {"status": "done", "error": None, "seconds": {}}
     objects = ObjectStore(folder / "objects")
@@ -85,7 +86,7 @@ def notebook(folder: Path) -> None:
         (folder / "a1").mkdir(exist_ok=True)
         (folder / "sys_path.json").write_text(json.dumps(sys.path))
         done = subprocess.run(
-            [sys.executable, str(HERE), "job", str(folder)], capture_output=True, text=True, check=False,
+            [sys.executable, str(HERE), "job", str(folder)], capture_output=True, text=True, errors="replace", check=False,
             env={**os.environ, "NOTEBOOK_SCRIPT": str(HERE)},
         )
         seen.update(stdout=done.stdout, stderr=done.stderr)
