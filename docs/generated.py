@@ -46,7 +46,9 @@ def states() -> str:
     """The states, and where each can go."""
     rows = ["| state | may become |", "|---|---|"]
     for state in JobState:
-        after = sorted({t.value for (s, _), targets in TRANSITIONS.items() if s is state for t in targets if t is not state})
+        after = sorted(
+            {t.value for (s, _), targets in TRANSITIONS.items() if s is state for t in targets if t is not state}
+        )
         rows.append(f"| `{state.value}` | {', '.join(f'`{a}`' for a in after)} |")
     return "\n".join(rows)
 

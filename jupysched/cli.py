@@ -160,13 +160,13 @@ def _why(options: argparse.Namespace) -> int:
 
 
 def _logs(options: argparse.Namespace) -> int:
-    from jupysched import logs
+    from jupysched.logs import texts
 
     with _client() as client:
         job = client.job(options.job)
         if not job.directory:
             raise UserError(f"Job {job.id} belongs to {job.user}; only they can read what it printed.")
-        for text in logs.texts(client, job, follow=options.follow):
+        for text in texts(client, job, follow=options.follow):
             sys.stdout.write(text)
             sys.stdout.flush()
     return 0
@@ -228,9 +228,9 @@ def _policy(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from jupysched import doctor
+    from jupysched.doctor import findings as look
 
-    findings = doctor.findings(Client())
+    findings = look(Client())
     if options.json:
         _print_json(findings)
     else:
@@ -266,9 +266,9 @@ def _lab(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from jupysched import demo
+    from jupysched.demo import run
 
-    return demo.run(options.output)
+    return run(options.output)
 
 
 def _submit(options: argparse.Namespace) -> int:

@@ -60,7 +60,6 @@ def _value(request: ask.Ask, answer: msg.Answer) -> Any:
     return _decoders[type(request)].decode(answer.value)
 
 
-
 class Client:
     """A blocking client. Connects at first use, again after the daemon was away; starts a personal daemon if asked.
 
@@ -138,8 +137,9 @@ class Client:
         """One job. Raises NoSuchJob."""
         return self.call(ask.Show(job=job))  # type: ignore[no-any-return]
 
-    def jobs(self, *, users: list[str] | None = None, states: list[str] | None = None, limit: int = 100,
-             offset: int = 0) -> msg.JobsPage:
+    def jobs(
+        self, *, users: list[str] | None = None, states: list[str] | None = None, limit: int = 100, offset: int = 0
+    ) -> msg.JobsPage:
         """Running, queued in order, held, ended (newest first)."""
         return self.call(ask.Jobs(users=users, states=states, limit=limit, offset=offset))  # type: ignore[no-any-return]
 

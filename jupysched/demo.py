@@ -15,7 +15,11 @@ TIMEOUT_S = 600
 
 def find_notebook() -> Path:
     """The quick start: in the clone, or where the package was installed to."""
-    for folder in (Path.cwd() / "notebooks", Path(__file__).parent.parent / "notebooks", Path(sys.prefix) / "share/jupysched/notebooks"):
+    for folder in (
+        Path.cwd() / "notebooks",
+        Path(__file__).parent.parent / "notebooks",
+        Path(sys.prefix) / "share/jupysched/notebooks",
+    ):
         if (folder / NOTEBOOK).exists():
             return folder / NOTEBOOK
     raise FileNotFoundError(NOTEBOOK)
@@ -31,13 +35,17 @@ def run(output: str) -> int:
     path = find_notebook()
     client = Client()
     daemon = client.hello()
-    print(f"daemon: pid {daemon.pid}, {daemon.gpus} {'CPU slots (no GPU was found)' if daemon.kind == 'cpu_slot' else 'GPUs'}")
+    print(
+        f"daemon: pid {daemon.pid}, {daemon.gpus} {'CPU slots (no GPU was found)' if daemon.kind == 'cpu_slot' else 'GPUs'}"
+    )
     before = {j.id for j in client.jobs(limit=10_000).jobs}
     notebook = nbformat.read(path, as_version=4)
     print(f"running {path.name} in a real kernel ...", flush=True)
     failed = ""
     try:
-        NotebookClient(notebook, timeout=TIMEOUT_S, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
+        NotebookClient(
+            notebook, timeout=TIMEOUT_S, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+        ).execute()
     except CellExecutionError as error:
         failed = str(error)
     jobs = sorted((j for j in client.jobs(limit=10_000).jobs if j.id not in before), key=lambda j: j.id)
@@ -60,7 +68,12 @@ def report(job: JobRecord) -> str:
     names = job.exit.returned if job.exit else []
     returned = ", ".join(names) or "nothing"
     parts = [
-        f"job {job.id} {job.name}", words.state(job), words.where(job) or "never started", f"waited {words.duration(job.waited_s)}",
-        f"ran {words.duration(job.ran_s)}" if job.ran_s is not None else "", words.metric(job), f"came back: {returned}",
+        f"job {job.id} {job.name}",
+        words.state(job),
+        words.where(job) or "never started",
+        f"waited {words.duration(job.waited_s)}",
+        f"ran {words.duration(job.ran_s)}" if job.ran_s is not None else "",
+        words.metric(job),
+        f"came back: {returned}",
     ]
     return " · ".join(p for p in parts if p)

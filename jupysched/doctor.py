@@ -31,12 +31,18 @@ def findings(client: Client) -> list[Finding]:
 def _home() -> Finding:
     path = places.home()
     mode = path.stat().st_mode & 0o777
-    return Finding(what="home", ok=mode & 0o077 == 0, said=f"{path}" + ("" if mode & 0o077 == 0 else f" is open to others (mode {mode:o}): chmod 700"))
+    return Finding(
+        what="home",
+        ok=mode & 0o077 == 0,
+        said=f"{path}" + ("" if mode & 0o077 == 0 else f" is open to others (mode {mode:o}): chmod 700"),
+    )
 
 
 def _disk() -> Finding:
     free = shutil.disk_usage(places.home()).free
-    return Finding(what="disk", ok=free >= LEAST_FREE_BYTES, said=f"{free / (1 << 30):.1f} GiB free for payloads and outputs")
+    return Finding(
+        what="disk", ok=free >= LEAST_FREE_BYTES, said=f"{free / (1 << 30):.1f} GiB free for payloads and outputs"
+    )
 
 
 def _daemon(client: Client) -> list[Finding]:
@@ -47,11 +53,19 @@ def _daemon(client: Client) -> list[Finding]:
         return [Finding(what="daemon", ok=False, said=str(error))]
     kind = "CPU slots (no GPU was found)" if found.kind == "cpu_slot" else "GPUs"
     result = [
-        Finding(what="daemon", ok=True, said=f"{found.mode}, pid {found.pid}, version {found.version}, policy {found.policy}"),
+        Finding(
+            what="daemon",
+            ok=True,
+            said=f"{found.mode}, pid {found.pid}, version {found.version}, policy {found.policy}",
+        ),
         Finding(what="GPUs", ok=bool(gpus), said=f"{len(gpus)} {kind}"),
     ]
     result += [Finding(what=g.label, ok=False, said=g.drained) for g in gpus if g.drained]
-    result += [Finding(what=g.label, ok=True, said=f"in use outside jupysched: {'; '.join(g.foreign)}") for g in gpus if g.foreign]
+    result += [
+        Finding(what=g.label, ok=True, said=f"in use outside jupysched: {'; '.join(g.foreign)}")
+        for g in gpus
+        if g.foreign
+    ]
     result += [Finding(what="notice", ok=False, said=notice) for notice in found.notices]
     return result
 
@@ -61,5 +75,11 @@ def _modules() -> list[Finding]:
     for name, what in (("jupyterlab", "the sidebar"), ("torch", "torch"), ("dask_cuda", "the GPU cluster")):
         there = importlib.util.find_spec(name) is not None
         needed = name == "dask_cuda" and os.path.exists("/dev/nvidia0")
-        found.append(Finding(what=name, ok=there or not needed, said="installed" if there else f"not installed ({what} is not available)"))
+        found.append(
+            Finding(
+                what=name,
+                ok=there or not needed,
+                said="installed" if there else f"not installed ({what} is not available)",
+            )
+        )
     return found

@@ -71,7 +71,8 @@ def ensure_daemon(path: Path) -> None:
     Raises DaemonMissing with the end of its log if it does not come up, or if `path` is somebody else's to start."""
     if path != home() / "api.sock":
         raise DaemonMissing(
-            f"No daemon listens at {path}.", hint="It is started by an admin: `jupysched serve`. Ask them, or unset JUPYSCHED_SOCKET."
+            f"No daemon listens at {path}.",
+            hint="It is started by an admin: `jupysched serve`. Ask them, or unset JUPYSCHED_SOCKET.",
         )
     with open(home() / "start.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -94,7 +95,12 @@ def _start_daemon(path: Path) -> None:
     with open(log_path, "ab") as log:
         subprocess.Popen(
             [sys.executable, "-m", "jupysched.daemon", "--ready-fd", str(write_end)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, pass_fds=[write_end], cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=[write_end],
+            cwd="/",
             env={**os.environ, "JUPYSCHED_HOME": str(path.parent), "PYTHONPATH": _python_path()},
         )
     os.close(write_end)
@@ -103,7 +109,8 @@ def _start_daemon(path: Path) -> None:
     if word != b"ready":
         tail = log_path.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
         raise DaemonMissing(
-            f"The personal daemon did not start: {tail[-1] if tail else 'it wrote nothing'}.", hint=f"Its log is {log_path}."
+            f"The personal daemon did not start: {tail[-1] if tail else 'it wrote nothing'}.",
+            hint=f"Its log is {log_path}.",
         )
 
 

@@ -118,6 +118,14 @@ class Cluster(Protocol):
         """Interrupt now, TERM after grace_s[0], stop for good after grace_s[1] more; a second order escalates."""
         ...
 
+    def order_freeze(self, order: StartOrder) -> None:
+        """Stop every process of the attempt where it stands (SIGSTOP)."""
+        ...
+
+    def order_thaw(self, order: StartOrder) -> None:
+        """Let them go on."""
+        ...
+
     def adopt(self, order: StartOrder) -> None:
         """Look after an attempt that was started before this daemon: answers running, ended or lost through `heard`."""
         ...
@@ -144,6 +152,17 @@ class Sampler(Protocol):
 
 
 __all__ = [
-    "Clock", "Cluster", "Directory", "Gpu", "GpuProbe", "GpuSample", "Heard", "Journal", "Node", "OnHeard", "OnNode",
-    "Sampler", "StartOrder",
+    "Clock",
+    "Cluster",
+    "Directory",
+    "Gpu",
+    "GpuProbe",
+    "GpuSample",
+    "Heard",
+    "Journal",
+    "Node",
+    "OnHeard",
+    "OnNode",
+    "Sampler",
+    "StartOrder",
 ]

@@ -103,7 +103,9 @@ class Connection:
 class Channel(asyncio.Protocol):
     """One asyncio connection: calls back with whole messages."""
 
-    def __init__(self, *, received: Callable[[Channel, bytes], None], lost: Callable[[Channel], None] | None = None) -> None:
+    def __init__(
+        self, *, received: Callable[[Channel, bytes], None], lost: Callable[[Channel], None] | None = None
+    ) -> None:
         self._received = received
         self._lost = lost
         self._splitter = Splitter()

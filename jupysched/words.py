@@ -107,7 +107,9 @@ def one_line(job: JobRecord) -> str:
 
 def why(job: JobRecord) -> str:
     """The reason in a sentence."""
-    sentence = job.why or {"succeeded": "it succeeded", "running": "nothing holds it up: it runs"}.get(job.state, job.state)
+    sentence = job.why or {"succeeded": "it succeeded", "running": "nothing holds it up: it runs"}.get(
+        job.state, job.state
+    )
     return f"job {job.id} ({job.name}) {state(job)}: {sentence}"
 
 
@@ -116,16 +118,27 @@ def details(job: JobRecord) -> str:
     asked = job.request
     request = f"{asked.gpus} GPU{'s' if asked.gpus != 1 else ''}"
     for label, value in (
-        ("GPU memory", size(asked.gpu_memory_bytes) if asked.gpu_memory_bytes else ""), ("type", asked.gpu_type or ""),
-        ("CPUs", str(asked.cpus or "")), ("memory", size(asked.memory_bytes) if asked.memory_bytes else ""),
+        ("GPU memory", size(asked.gpu_memory_bytes) if asked.gpu_memory_bytes else ""),
+        ("type", asked.gpu_type or ""),
+        ("CPUs", str(asked.cpus or "")),
+        ("memory", size(asked.memory_bytes) if asked.memory_bytes else ""),
         ("time", duration(asked.time_limit_s)),
     ):
         request += f", {label} {value}" if value else ""
     rows = {
-        "job": f"{job.id} {job.name}", "user": job.user, "state": state(job), "why": job.why, "priority": job.priority,
-        "request": request, "where": " on ".join(p for p in (where(job), ", ".join(job.nodes)) if p),
-        "attempt": str(job.attempt), "submitted": clock(job.submitted_at), "expected start": clock(job.expected_start_at),
-        "started": clock(job.started_at), "ended": clock(job.ended_at), "waited": duration(job.waited_s),
+        "job": f"{job.id} {job.name}",
+        "user": job.user,
+        "state": state(job),
+        "why": job.why,
+        "priority": job.priority,
+        "request": request,
+        "where": " on ".join(p for p in (where(job), ", ".join(job.nodes)) if p),
+        "attempt": str(job.attempt),
+        "submitted": clock(job.submitted_at),
+        "expected start": clock(job.expected_start_at),
+        "started": clock(job.started_at),
+        "ended": clock(job.ended_at),
+        "waited": duration(job.waited_s),
         "ran": duration(job.ran_s),
         "metrics": ", ".join(f"{k} {v:.4g}" for k, v in job.metrics.items() if isinstance(v, int | float)),
         "directory": job.directory,
@@ -153,10 +166,20 @@ def gpu_table(gpus: Sequence[GpuRecord], jobs: Mapping[int, JobRecord]) -> str:
     for g in gpus:
         holders = [f"job {j} {jobs[j].name} ({jobs[j].user})" if j in jobs else f"job {j}" for j in g.jobs]
         held = ", ".join(holders) or "; ".join(g.foreign) or (f"drained: {g.drained}" if g.drained else "free")
-        memory = f"{size(g.memory_used_bytes)} of {size(g.memory_total_bytes)}" if g.memory_used_bytes is not None else size(g.memory_total_bytes)
-        body.append((
-            g.label, g.name, "n/a" if g.utilization_percent is None else f"{g.utilization_percent:.0f} %", memory,
-            "n/a" if g.temperature_c is None else f"{g.temperature_c:.0f} °C",
-            "n/a" if g.power_w is None else f"{g.power_w:.0f} W", held,
-        ))
+        memory = (
+            f"{size(g.memory_used_bytes)} of {size(g.memory_total_bytes)}"
+            if g.memory_used_bytes is not None
+            else size(g.memory_total_bytes)
+        )
+        body.append(
+            (
+                g.label,
+                g.name,
+                "n/a" if g.utilization_percent is None else f"{g.utilization_percent:.0f} %",
+                memory,
+                "n/a" if g.temperature_c is None else f"{g.temperature_c:.0f} °C",
+                "n/a" if g.power_w is None else f"{g.power_w:.0f} W",
+                held,
+            )
+        )
     return columns([head, *body])

@@ -36,7 +36,9 @@ class SqliteJournal:
         self.path = path
         #: sentences for the admin about what was found on opening
         self.notices: list[str] = []
-        self._decoders = {name: msgspec.msgpack.Decoder(kind) for name, kind in EVENT_TYPES.items()}
+        self._decoders: dict[str, msgspec.msgpack.Decoder[Event]] = {
+            name: msgspec.msgpack.Decoder(kind) for name, kind in EVENT_TYPES.items()
+        }
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._db = self._open(path)

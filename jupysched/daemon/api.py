@@ -30,8 +30,15 @@ KNOWN_POLICIES = ["priority"]
 class Api:
     """One method a verb. Errors are raised; the connection turns them into ErrorRecords."""
 
-    def __init__(self, *, loop: Loop, settings: Settings, home: str, samples: Callable[[], Mapping[GpuId, GpuSample]],
-                 shutdown: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        *,
+        loop: Loop,
+        settings: Settings,
+        home: str,
+        samples: Callable[[], Mapping[GpuId, GpuSample]],
+        shutdown: Callable[[], None],
+    ) -> None:
         self.loop = loop
         self.settings = settings
         self.metrics: dict[JobId, dict[str, float]] = {}
@@ -84,10 +91,17 @@ class Api:
         kinds = {g.kind for g in state.gpus.values()}
         counts = Counter(j.state for j in state.jobs.values())
         return DaemonRecord(
-            version=__version__, pid=os.getpid(), mode=self.settings.mode, home=self._home, policy=state.policy,
-            started_at=iso(self._started_at) or "", gpus=len(state.gpus),
+            version=__version__,
+            pid=os.getpid(),
+            mode=self.settings.mode,
+            home=self._home,
+            policy=state.policy,
+            started_at=iso(self._started_at) or "",
+            gpus=len(state.gpus),
             kind="cpu_slot" if kinds == {GpuKind.CPU_SLOT} else "gpu",
-            running=len(state.holding), pending=counts[JobState.PENDING], held=counts[JobState.HELD],
+            running=len(state.holding),
+            pending=counts[JobState.PENDING],
+            held=counts[JobState.HELD],
             notices=list(self.loop.notices),
         )
 
@@ -109,7 +123,8 @@ class Api:
 
     def _jobs(self, person: Person, request: ask.Jobs) -> JobsPage:
         wanted = [
-            j for j in in_order(self.loop.state)
+            j
+            for j in in_order(self.loop.state)
             if (request.users is None or j.spec.user in request.users)
             and (request.states is None or j.state.value in request.states)
         ]
@@ -122,8 +137,9 @@ class Api:
             return self._jobs(person, ask.Jobs(limit=1000)).jobs
         return [self.record(person, state.jobs[JobId(j)]) for j in request.jobs if j in state.jobs]
 
-    def _change(self, person: Person, request: ask.Cancel | ask.Hold | ask.Release | ask.Requeue | ask.SetPriority
-                ) -> list[JobRecord]:
+    def _change(
+        self, person: Person, request: ask.Cancel | ask.Hold | ask.Release | ask.Requeue | ask.SetPriority
+    ) -> list[JobRecord]:
         jobs = [find_own(self.loop.state, person, j) for j in request.jobs]
         for job in jobs:
             match request:
@@ -144,8 +160,14 @@ class Api:
         if job.state in HOLDING:
             reason = Reason.CANCELLED_BY_ADMIN if by_admin else Reason.CANCELLED_BY_USER
             self.loop.record(
-                ev.StopOrdered(at=self.loop.now(), job=job.id, attempt=job.attempt, reason=reason,
-                               then=JobState.CANCELLED, detail=person.name)
+                ev.StopOrdered(
+                    at=self.loop.now(),
+                    job=job.id,
+                    attempt=job.attempt,
+                    reason=reason,
+                    then=JobState.CANCELLED,
+                    detail=person.name,
+                )
             )
             self.loop.stop(self.loop.state.jobs[job.id])
         elif job.state not in ENDED:
@@ -156,9 +178,7 @@ class Api:
             return
         if job.state is not JobState.PENDING:
             raise WrongState(f"Job {job.id} is {job.state.value}; only a pending job can be held.")
-        self.loop.record(
-            ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid)
-        )
+        self.loop.record(ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid))
 
     def _release(self, person: Person, job: Job) -> None:
         if job.state is not JobState.HELD:
@@ -170,8 +190,14 @@ class Api:
     def _requeue(self, person: Person, job: Job) -> None:
         if job.state in HOLDING:
             self.loop.record(
-                ev.StopOrdered(at=self.loop.now(), job=job.id, attempt=job.attempt, reason=Reason.PRIORITY,
-                               then=JobState.PENDING, detail=f"requeued by {person.name}")
+                ev.StopOrdered(
+                    at=self.loop.now(),
+                    job=job.id,
+                    attempt=job.attempt,
+                    reason=Reason.PRIORITY,
+                    then=JobState.PENDING,
+                    detail=f"requeued by {person.name}",
+                )
             )
             self.loop.stop(self.loop.state.jobs[job.id])
         elif job.state in ENDED:
@@ -184,7 +210,9 @@ class Api:
         if job.state not in (JobState.PENDING, JobState.HELD):
             raise WrongState(f"Job {job.id} is {job.state.value}; the priority of a waiting job can be changed.")
         if chosen is not job.priority:
-            self.loop.record(ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name))
+            self.loop.record(
+                ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name)
+            )
 
     def _drain(self, person: Person, request: ask.Drain) -> list[GpuRecord]:
         if not person.is_admin:

@@ -30,6 +30,8 @@ POSITIONS_S = 0.5
 #: waiting jobs whose positions are told to those who watch everything
 MOST_POSITIONS = 200
 
+HOLDS_CHANGED = ev.Granted | ev.AttemptEnded | ev.AttemptLost | ev.AttemptRefused | ev.Suspended | ev.Resumed
+
 
 @dataclass(slots=True)
 class Watcher:
@@ -81,18 +83,24 @@ class Connections:
             try:
                 call = msg.decode_call(body)
             except msgspec.MsgspecError as error:
-                raise BadRequest(f"The message cannot be read: {error}.", hint="Client and daemon may be of different versions.") from error
+                raise BadRequest(
+                    f"The message cannot be read: {error}.", hint="Client and daemon may be of different versions."
+                ) from error
             number = call.number
             person = self._person(channel)
             value = self._api.serve(person, call.ask)
             if isinstance(call.ask, ask.Watch):
-                self._watchers[channel] = Watcher(person=person, jobs=None if call.ask.jobs is None else set(call.ask.jobs))
+                self._watchers[channel] = Watcher(
+                    person=person, jobs=None if call.ask.jobs is None else set(call.ask.jobs)
+                )
             answer = msg.Answer(number=number, value=msg.encode_value(value))
         except JupyschedError as error:
             answer = msg.Answer(number=number, error=error_record(error))
         except Exception as error:  # a fault of ours must answer, be seen in the log, and harm no other connection
             log.error("bug in a verb:\n%s", traceback.format_exc())
-            answer = msg.Answer(number=number, error=error_record(Bug(f"The daemon failed: {error!r}.", hint="Its log says more.")))
+            answer = msg.Answer(
+                number=number, error=error_record(Bug(f"The daemon failed: {error!r}.", hint="Its log says more."))
+            )
         channel.send(msg.encode(answer))
 
     def changed(self, events: Sequence[Event]) -> None:
@@ -102,9 +110,9 @@ class Connections:
                 self._forgotten.update(event.jobs)
             elif isinstance(event, ev.NodeEvent):
                 self._gpus_dirty = True
-            elif not isinstance(event, ev.PolicySet):
+            elif not isinstance(event, ev.RuleEvent):
                 self._dirty.add(event.job)
-                self._gpus_dirty = self._gpus_dirty or isinstance(event, ev.Granted | ev.AttemptEnded | ev.AttemptLost)
+                self._gpus_dirty = self._gpus_dirty or isinstance(event, HOLDS_CHANGED)
         self._schedule()
 
     def metrics_changed(self, job: JobId) -> None:
@@ -147,8 +155,9 @@ class Connections:
             watcher.told[record.id] = (record.position, record.why)
         return records
 
-    def _tell(self, channel: Channel, watcher: Watcher, records: list[JobRecord], gpus: list[GpuRecord], gone: list[int]
-              ) -> None:
+    def _tell(
+        self, channel: Channel, watcher: Watcher, records: list[JobRecord], gpus: list[GpuRecord], gone: list[int]
+    ) -> None:
         if not (records or gpus or gone):
             return
         watcher.seq += 1

@@ -46,7 +46,9 @@ class Housekeeping:
     def round(self) -> None:
         """Forget what is due. Skipped while the disk is full."""
         due = overdue(
-            self._loop.state, now=self._loop.now(), keep_days=self._settings.keep_ended_days,
+            self._loop.state,
+            now=self._loop.now(),
+            keep_days=self._settings.keep_ended_days,
             keep_jobs=self._settings.keep_ended_jobs,
         )
         with contextlib.suppress(DiskFull):

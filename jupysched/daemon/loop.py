@@ -7,15 +7,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from jupysched.core import events as ev
-from jupysched.core.actions import Action, End, Grant, Stop
+from jupysched.core.actions import Action, End, Grant, Resume, Stop, Suspend
 from jupysched.core.decide import decide
 from jupysched.core.errors import DiskFull
 from jupysched.core.events import Event
 from jupysched.core.fold import fold
 from jupysched.core.invariants import broken
 from jupysched.core.job import Job, JobId
+from jupysched.core.resources import GpuId
 from jupysched.core.state import State
 from jupysched.core.states import ENDED, JobState
 from jupysched.ports import Clock, Cluster, Heard, Journal, StartOrder
@@ -73,9 +75,8 @@ class Loop:
 
     def record_surely(self, *events: Event) -> None:
         """As `record`, for facts that cannot be refused: kept in memory and written as soon as the disk allows."""
-        self._unwritten += events
+        due, self._unwritten = [*self._unwritten, *events], []
         try:
-            due, self._unwritten = self._unwritten, []
             self.record(*due)
         except DiskFull as error:
             self._unwritten = due
@@ -128,17 +129,22 @@ class Loop:
             self._wake = asyncio.get_running_loop().call_later(delay, self.cycle)
 
     def _fact(self, action: Action) -> Event:
-        at = self.now()
+        at, job = self.now(), action.job
         match action:
             case Grant():
-                return ev.Granted(at=at, job=action.job, attempt=action.attempt, allocation=action.allocation)
+                return ev.Granted(at=at, job=job, attempt=action.attempt, allocation=action.allocation)
             case Stop():
                 return ev.StopOrdered(
-                    at=at, job=action.job, attempt=action.attempt, reason=action.reason, then=action.then,
-                    detail=action.detail,
+                    at=at, job=job, attempt=action.attempt, reason=action.reason, then=action.then, detail=action.detail
                 )
+            case Suspend():
+                return ev.Suspended(at=at, job=job, attempt=action.attempt, detail=action.detail)
+            case Resume():
+                return ev.Resumed(at=at, job=job, attempt=action.attempt, allocation=action.allocation)
             case End():
-                return ev.JobEnded(at=at, job=action.job, state=action.state, reason=action.reason, detail=action.detail)
+                return ev.JobEnded(at=at, job=job, state=action.state, reason=action.reason, detail=action.detail)
+            case _:
+                assert_never(action)
 
     def _effect(self, fact: Event) -> None:
         if isinstance(fact, ev.Granted):
@@ -147,6 +153,10 @@ class Loop:
             self._cluster.order_start(self.order(job))
         elif isinstance(fact, ev.StopOrdered):
             self.stop(self.state.jobs[fact.job])
+        elif isinstance(fact, ev.Suspended):
+            self._cluster.order_freeze(self.order(self.state.jobs[fact.job]))
+        elif isinstance(fact, ev.Resumed):
+            self._cluster.order_thaw(self.order(self.state.jobs[fact.job]))
 
     def stop(self, job: Job) -> None:
         """Send the stop order for an attempt whose StopOrdered was recorded; a second one escalates."""
@@ -157,8 +167,13 @@ class Loop:
         allocation = job.allocation
         gpus = tuple(self.state.gpus[g] for g in allocation.gpus if g in self.state.gpus) if allocation else ()
         return StartOrder(
-            job=job.id, attempt=job.attempt, directory=job.spec.directory, uid=job.spec.uid, gpus=gpus,
-            name=job.spec.name, user=job.spec.user,
+            job=job.id,
+            attempt=job.attempt,
+            directory=job.spec.directory,
+            uid=job.spec.uid,
+            gpus=gpus,
+            name=job.spec.name,
+            user=job.spec.user,
         )
 
     def heard(self, word: Heard) -> None:
@@ -185,7 +200,7 @@ class Loop:
         if joined:
             self._adopt(joined)
 
-    def _adopt(self, gpus: set[str]) -> None:
+    def _adopt(self, gpus: set[GpuId]) -> None:
         for job_id in tuple(self.state.holding):
             job = self.state.jobs[job_id]
             if job.allocation is None or not any(g in gpus for g in job.allocation.gpus):

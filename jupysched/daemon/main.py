@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
         with _only_one(home):
             asyncio.run(_serve(settings, home, options.ready_fd))
     except JupyschedError as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 1
     return 0
 
@@ -56,7 +56,9 @@ def _only_one(home: Path) -> TextIO:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.seek(0)
-        raise JupyschedError(f"A daemon (pid {lock.read().strip() or 'unknown'}) is already there for {home}.") from None
+        raise JupyschedError(
+            f"A daemon (pid {lock.read().strip() or 'unknown'}) is already there for {home}."
+        ) from None
     lock.truncate(0)
     lock.write(str(os.getpid()))
     lock.flush()
@@ -70,7 +72,9 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
     journal = SqliteJournal(home / "journal.sqlite")
     parts = make_parts(settings, home)
     loop = Loop(
-        journal=journal, cluster=parts.cluster, clock=SystemClock(),
+        journal=journal,
+        cluster=parts.cluster,
+        clock=SystemClock(),
         grace_s=(settings.interrupt_grace_s, settings.terminate_grace_s),
     )
     loop.notices += [*journal.notices, *parts.notices]

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 
 from jupysched import spool
-from jupysched.adapters.gpu_watch import Watch, Whose, changes
+from jupysched.adapters.gpu_watch import Watch, changes
 from jupysched.adapters.nvml_probe import NvmlProbe
-from jupysched.adapters.processes import descends_from, describe_process
+from jupysched.adapters.processes import Whose, descends_from, describe_process
 from jupysched.core.resources import GpuId
 from jupysched.daemon.loop import Loop
 from jupysched.ports import GpuSample
@@ -38,7 +38,11 @@ class Sampling:
         self._latest = {s.gpu: s for s in samples}
         roots = self._roots()
         self._watch, events = changes(
-            self._watch, samples, lambda pid: descends_from(pid, roots), self._describe, held=self._loop.state.holders.keys()
+            self._watch,
+            samples,
+            lambda pid: descends_from(pid, roots),
+            self._describe,
+            held=self._loop.state.holders.keys(),
         )
         if events:
             self._loop.node(events)

@@ -42,29 +42,46 @@ def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
     name = record.name.strip() or "cell"
     return JobSpec(
         name=name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…",
-        user=UserName(person.name), uid=person.uid, request=_request(state, record.request),
-        priority=priority(record.priority), after=_after(state, person, record.after),
-        retries=_retries(record.retries), directory=_directory(person, record.directory), origin=record.origin,
+        user=UserName(person.name),
+        uid=person.uid,
+        request=_request(state, record.request),
+        priority=priority(record.priority),
+        after=_after(state, person, record.after),
+        retries=_retries(record.retries),
+        directory=_directory(person, record.directory),
+        origin=record.origin,
     )
 
 
 def _request(state: State, asked: RequestRecord) -> Request:
     if asked.gpus < 1:
         raise BadRequest(f"--gpus is {asked.gpus}; expected a whole number of at least 1.")
-    positive = {"--gpu-mem": asked.gpu_memory_bytes, "--cpus": asked.cpus, "--mem": asked.memory_bytes, "--time": asked.time_limit_s}
+    positive = {
+        "--gpu-mem": asked.gpu_memory_bytes,
+        "--cpus": asked.cpus,
+        "--mem": asked.memory_bytes,
+        "--time": asked.time_limit_s,
+    }
     for option, value in positive.items():
         if value is not None and not value > 0:
             raise BadRequest(f"{option} is {value:g}; expected more than 0.")
     most = state.widest_node()
     if state.nodes and asked.gpus > most:
         kind = "CPU slots" if all(g.kind.value == "cpu_slot" for g in state.gpus.values()) else "GPUs"
-        raise TooManyGpus(f"{asked.gpus} GPUs asked (--gpus); the largest node has {most} {kind}.", hint=f"Ask for --gpus {most} or fewer.")
+        raise TooManyGpus(
+            f"{asked.gpus} GPUs asked (--gpus); the largest node has {most} {kind}.",
+            hint=f"Ask for --gpus {most} or fewer.",
+        )
     if asked.gpu_type and state.gpus and not any(asked.gpu_type.lower() in g.name.lower() for g in state.gpus.values()):
         names = sorted({g.name for g in state.gpus.values()})
         raise BadRequest(f"No GPU here is a {asked.gpu_type!r} (--gpu-type); there are {', '.join(names)}.")
     return Request(
-        gpus=asked.gpus, gpu_memory_bytes=asked.gpu_memory_bytes, gpu_type=asked.gpu_type, cpus=asked.cpus,
-        memory_bytes=asked.memory_bytes, time_limit_s=asked.time_limit_s,
+        gpus=asked.gpus,
+        gpu_memory_bytes=asked.gpu_memory_bytes,
+        gpu_type=asked.gpu_type,
+        cpus=asked.cpus,
+        memory_bytes=asked.memory_bytes,
+        time_limit_s=asked.time_limit_s,
     )
 
 
@@ -78,7 +95,9 @@ def _after(state: State, person: Person, after: list[int]) -> tuple[JobId, ...]:
     for other_id in after:
         other = state.jobs.get(JobId(other_id))
         if other is None:
-            raise BadDependency(f"--after names job {other_id}, and there is no such job.", hint="`%gpujobs` lists your jobs.")
+            raise BadDependency(
+                f"--after names job {other_id}, and there is no such job.", hint="`%gpujobs` lists your jobs."
+            )
         if other.spec.uid != person.uid and not person.is_admin:
             raise BadDependency(f"--after names job {other_id}, which belongs to {other.spec.user}.")
         if other.state in ENDED and other.state is not JobState.SUCCEEDED:

@@ -18,10 +18,16 @@ Metrics = Mapping[JobId, Mapping[str, float]]
 
 def iso(at: float | None) -> str | None:
     """ISO 8601 UTC, to the millisecond."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        None
+        if at is None
+        else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
 
 
-def job_record(state: State, job: Job, *, now: float, mine: bool, metrics: Mapping[str, float] | None = None) -> JobRecord:
+def job_record(
+    state: State, job: Job, *, now: float, mine: bool, metrics: Mapping[str, float] | None = None
+) -> JobRecord:
     """One job. Others' jobs show name, size and times, never directory or origin."""
     said = explain(state, job.id, now=now)
     where = job.allocation or job.ran_on
@@ -33,20 +39,39 @@ def job_record(state: State, job: Job, *, now: float, mine: bool, metrics: Mappi
     if job.started_at is not None:
         ran = max(0.0, (job.ended_at if job.ended_at is not None else now) - job.started_at)
     return JobRecord(
-        id=job.id, user=job.spec.user, name=job.spec.name, state=job.state.value,
-        reason=said.reason.value if said.reason else None, why=said.sentence, priority=job.priority.value,
+        id=job.id,
+        user=job.spec.user,
+        name=job.spec.name,
+        state=job.state.value,
+        reason=said.reason.value if said.reason else None,
+        why=said.sentence,
+        priority=job.priority.value,
         request=RequestRecord(
-            gpus=asked.gpus, gpu_memory_bytes=asked.gpu_memory_bytes, gpu_type=asked.gpu_type, cpus=asked.cpus,
-            memory_bytes=asked.memory_bytes, time_limit_s=asked.time_limit_s,
+            gpus=asked.gpus,
+            gpu_memory_bytes=asked.gpu_memory_bytes,
+            gpu_type=asked.gpu_type,
+            cpus=asked.cpus,
+            memory_bytes=asked.memory_bytes,
+            time_limit_s=asked.time_limit_s,
         ),
         gpus=[state.gpus[g].label if g in state.gpus else g for g in where.gpus] if where else [],
         gpu_ids=list(where.gpus) if where else [],
         nodes=list(where.nodes) if where else [],
-        attempt=job.attempt, position=said.position, expected_start_at=iso(said.expected_start_at),
-        submitted_at=iso(job.submitted_at) or "", started_at=iso(job.started_at), ended_at=iso(job.ended_at),
-        waited_s=round(waited, 3), ran_s=None if ran is None else round(ran, 3), exit=_exit(job, mine=mine),
-        metrics=dict(metrics or {}), after=list(job.spec.after), retries=job.spec.retries,
-        directory=job.spec.directory if mine else "", origin=dict(job.spec.origin) if mine else {}, mine=mine,
+        attempt=job.attempt,
+        position=said.position,
+        expected_start_at=iso(said.expected_start_at),
+        submitted_at=iso(job.submitted_at) or "",
+        started_at=iso(job.started_at),
+        ended_at=iso(job.ended_at),
+        waited_s=round(waited, 3),
+        ran_s=None if ran is None else round(ran, 3),
+        exit=_exit(job, mine=mine),
+        metrics=dict(metrics or {}),
+        after=list(job.spec.after),
+        retries=job.spec.retries,
+        directory=job.spec.directory if mine else "",
+        origin=dict(job.spec.origin) if mine else {},
+        mine=mine,
     )
 
 
@@ -54,8 +79,14 @@ def _exit(job: Job, *, mine: bool) -> ExitRecord | None:
     if job.exit is None:
         return None
     e = job.exit
-    return ExitRecord(code=e.code, signal=e.signal, outcome=e.outcome, error=e.error if mine else None, sentence=e.sentence if mine else "",
-                      returned=list(e.returned) if mine else [])
+    return ExitRecord(
+        code=e.code,
+        signal=e.signal,
+        outcome=e.outcome,
+        error=e.error if mine else None,
+        sentence=e.sentence if mine else "",
+        returned=list(e.returned) if mine else [],
+    )
 
 
 def in_order(state: State) -> Iterator[Job]:
@@ -71,13 +102,21 @@ def in_order(state: State) -> Iterator[Job]:
 def gpu_record(state: State, gpu: Gpu, sample: GpuSample | None) -> GpuRecord:
     """One GPU with its newest reading."""
     return GpuRecord(
-        id=gpu.id, node=gpu.node, index=gpu.index, label=gpu.label, name=gpu.name, kind=gpu.kind.value,
+        id=gpu.id,
+        node=gpu.node,
+        index=gpu.index,
+        label=gpu.label,
+        name=gpu.name,
+        kind=gpu.kind.value,
         memory_total_bytes=gpu.memory_bytes,
         memory_used_bytes=sample.memory_used_bytes if sample else None,
         utilization_percent=sample.utilization_percent if sample else None,
-        temperature_c=sample.temperature_c if sample else None, power_w=sample.power_w if sample else None,
-        power_limit_w=sample.power_limit_w if sample else None, jobs=list(state.holders.get(gpu.id, ())),
-        drained="; ".join(gpu.drains.values()), foreign=list(gpu.foreign),
+        temperature_c=sample.temperature_c if sample else None,
+        power_w=sample.power_w if sample else None,
+        power_limit_w=sample.power_limit_w if sample else None,
+        jobs=list(state.holders.get(gpu.id, ())),
+        drained="; ".join(gpu.drains.values()),
+        foreign=list(gpu.foreign),
     )
 
 

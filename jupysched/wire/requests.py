@@ -116,6 +116,19 @@ class Shutdown(Ask, tag="shutdown"):
 
 
 Request = (
-    Hello | Submit | DryRun | Show | Jobs | Gpus | Cancel | Hold | Release | Requeue | SetPriority | Watch | Drain
-    | Policy | Shutdown
+    Hello
+    | Submit
+    | DryRun
+    | Show
+    | Jobs
+    | Gpus
+    | Cancel
+    | Hold
+    | Release
+    | Requeue
+    | SetPriority
+    | Watch
+    | Drain
+    | Policy
+    | Shutdown
 )

@@ -16,7 +16,9 @@ from jupysched.testing.journal import MemoryJournal
 NODE = NodeName("n1")
 GPU = Gpu(id=GpuId("GPU-1"), node=NODE, index=0, name="H100")
 EVENTS = [
-    ev.NodeJoined(at=0.5, node=Node(name=NODE, cpus=2, memory_bytes=8, gpus=(GPU.id,), links={(0, 1): "PIX"}), gpus=(GPU,)),
+    ev.NodeJoined(
+        at=0.5, node=Node(name=NODE, cpus=2, memory_bytes=8, gpus=(GPU.id,), links={(0, 1): "PIX"}), gpus=(GPU,)
+    ),
     ev.Submitted(at=1.0, job=JobId(1), spec=JobSpec(name="é🧪", user=UserName("ann"), uid=1000, after=(JobId(7),))),
     ev.Granted(at=2.0, job=JobId(1), attempt=1, allocation=Allocation(gpus=(GPU.id,), nodes=(NODE,))),
     ev.AttemptEnded(at=3.0, job=JobId(1), attempt=1, exit=Exit(code=1, outcome="error", error="ValueError: x")),

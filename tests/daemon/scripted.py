@@ -30,13 +30,23 @@ class ScriptedCluster:
     started: list[StartOrder] = field(default_factory=list)
     stopped: list[StartOrder] = field(default_factory=list)
     adopted: list[StartOrder] = field(default_factory=list)
+    frozen: list[StartOrder] = field(default_factory=list)
+    thawed: list[StartOrder] = field(default_factory=list)
     heard: OnHeard = lambda word: None
     node: OnNode = lambda events: None
 
     async def start(self, *, heard: OnHeard, node: OnNode) -> None:
         self.heard, self.node = heard, node
         gpus = tuple(Gpu(id=GpuId(f"G{i}"), node=NODE, index=i, name="H100") for i in range(self.gpus))
-        node([ev.NodeJoined(at=0.0, node=Node(name=NODE, cpus=8, memory_bytes=1 << 36, gpus=tuple(g.id for g in gpus)), gpus=gpus)])
+        node(
+            [
+                ev.NodeJoined(
+                    at=0.0,
+                    node=Node(name=NODE, cpus=8, memory_bytes=1 << 36, gpus=tuple(g.id for g in gpus)),
+                    gpus=gpus,
+                )
+            ]
+        )
 
     def order_start(self, order: StartOrder) -> None:
         self.started.append(order)
@@ -46,6 +56,12 @@ class ScriptedCluster:
 
     def adopt(self, order: StartOrder) -> None:
         self.adopted.append(order)
+
+    def order_freeze(self, order: StartOrder) -> None:
+        self.frozen.append(order)
+
+    def order_thaw(self, order: StartOrder) -> None:
+        self.thawed.append(order)
 
     async def close(self) -> None:
         pass
@@ -77,13 +93,15 @@ class House:
         self.loop.cycle()
         check(self.loop.state)
 
-    def say(self, job: int, kind: str, *, attempt: int = 1, exit: Exit | None = None, sentence: str = "") -> None:
-        self.cluster.heard(Heard(job=JobId(job), attempt=attempt, kind=kind, at=self.clock.now(), exit=exit, sentence=sentence))
+    def say(self, job: int, kind: str, *, attempt: int = 1, exit_: Exit | None = None, sentence: str = "") -> None:
+        self.cluster.heard(
+            Heard(job=JobId(job), attempt=attempt, kind=kind, at=self.clock.now(), exit=exit_, sentence=sentence)
+        )
         self.cycle()
 
     def succeed(self, job: int, *, attempt: int = 1) -> None:
         self.say(job, "running", attempt=attempt)
-        self.say(job, "ended", attempt=attempt, exit=Exit(code=0, outcome="ok"))
+        self.say(job, "ended", attempt=attempt, exit_=Exit(code=0, outcome="ok"))
 
     def state_of(self, job: int) -> str:
         return self.loop.state.jobs[JobId(job)].state.value

@@ -28,10 +28,10 @@ async def story(house: House, directory) -> None:
     house.cycle()
     house.say(1, "running")
     house.api.serve(ME, ask.Cancel(jobs=[2]))
-    house.say(2, "ended", exit=Exit(signal=2, outcome="interrupted"))
+    house.say(2, "ended", exit_=Exit(signal=2, outcome="interrupted"))
     house.succeed(1)
     house.say(3, "running")
-    house.say(3, "ended", exit=Exit(code=1, outcome="error"))
+    house.say(3, "ended", exit_=Exit(code=1, outcome="error"))
 
 
 async def test_replaying_the_journal_rebuilds_the_state(tmp_path):
@@ -46,7 +46,9 @@ async def test_replaying_the_journal_rebuilds_the_state(tmp_path):
 
 @pytest.mark.parametrize("moment", range(2, 16))
 @pytest.mark.parametrize("when", ["dies_before", "dies_after"])
-async def test_after_dying_at_any_write_no_attempt_is_ordered_that_was_not_journalled_and_the_queue_goes_on(tmp_path, moment, when):
+async def test_after_dying_at_any_write_no_attempt_is_ordered_that_was_not_journalled_and_the_queue_goes_on(
+    tmp_path, moment, when
+):
     journal = MemoryJournal()
     setattr(journal, when, moment)
     house = House(journal)
@@ -78,8 +80,8 @@ async def test_a_running_attempt_is_adopted_and_one_that_is_being_stopped_is_sto
     assert [1, 2] == [o.job for o in again.cluster.adopted]
     assert [2] == [o.job for o in again.cluster.stopped]
     assert [] == again.orders()
-    again.say(1, "ended", exit=Exit(code=0, outcome="ok"))
-    again.say(2, "ended", exit=Exit(signal=9))
+    again.say(1, "ended", exit_=Exit(code=0, outcome="ok"))
+    again.say(2, "ended", exit_=Exit(signal=9))
     assert ("succeeded", "cancelled") == (again.state_of(1), again.state_of(2))
 
 
@@ -102,7 +104,7 @@ async def test_a_stale_attempt_changes_nothing(tmp_path):
     house.api.serve(ME, ask.Requeue(jobs=[1]))
     house.cycle()
     before = len(house.journal.events)
-    house.say(1, "ended", attempt=1, exit=Exit(code=0, outcome="ok"))
+    house.say(1, "ended", attempt=1, exit_=Exit(code=0, outcome="ok"))
     assert "starting" == house.state_of(1)
     assert before == len(house.journal.events)
 
@@ -115,7 +117,7 @@ async def test_a_full_disk_refuses_submissions_and_keeps_what_agents_said_until_
     house.journal.full = True
     with pytest.raises(DiskFull):
         submit(house, tmp_path)
-    house.say(1, "ended", exit=Exit(code=0, outcome="ok"))
+    house.say(1, "ended", exit_=Exit(code=0, outcome="ok"))
     assert "running" == house.state_of(1), "nothing is true before it is durable"
     assert house.loop.notices
     house.journal.full = False

@@ -10,7 +10,7 @@ from jupysched.core.job import Exit
 from jupysched.daemon.auth import Person
 from jupysched.wire import requests as ask
 from jupysched.wire.records import RequestRecord
-from tests.daemon.scripted import BOB, ADMIN, House
+from tests.daemon.scripted import ADMIN, BOB, House
 
 ME = Person(uid=os.getuid(), name="me", is_admin=False)
 
@@ -23,7 +23,12 @@ async def house():
 def spec(tmp_path: Path, **fields) -> ask.SpecRecord:
     gpus = fields.pop("gpus", 1)
     limit = fields.pop("time_limit_s", None)
-    return ask.SpecRecord(name=fields.pop("name", "x"), directory=str(tmp_path), request=RequestRecord(gpus=gpus, time_limit_s=limit), **fields)
+    return ask.SpecRecord(
+        name=fields.pop("name", "x"),
+        directory=str(tmp_path),
+        request=RequestRecord(gpus=gpus, time_limit_s=limit),
+        **fields,
+    )
 
 
 async def test_jobs_are_numbered_from_1_and_start_at_once_where_gpus_are_free(house, tmp_path):
@@ -106,7 +111,7 @@ async def test_cancel_of_a_waiting_job_ends_it_and_of_a_running_one_orders_its_s
     house.api.serve(ME, ask.Cancel(jobs=[1, 2]))
     assert ("stopping", "cancelled") == (house.state_of(1), house.state_of(2))
     assert [1] == [o.job for o in house.cluster.stopped]
-    house.say(1, "ended", exit=Exit(signal=15, outcome=None))
+    house.say(1, "ended", exit_=Exit(signal=15, outcome=None))
     assert "cancelled" == house.state_of(1)
 
 
@@ -173,7 +178,7 @@ async def test_a_dependent_job_starts_after_success_and_is_cancelled_after_failu
     assert [(1, 1), (2, 1)] == house.orders()
     assert "dependency" == house.api.serve(ME, ask.Show(job=3)).reason
     house.succeed(1)
-    house.say(2, "ended", exit=Exit(code=1, outcome="error", error="ValueError"))
+    house.say(2, "ended", exit_=Exit(code=1, outcome="error", error="ValueError"))
     assert (3, 1) in house.orders()
     assert ("cancelled", "dependency") == (house.state_of(4), house.api.serve(ME, ask.Show(job=4)).reason)
     with pytest.raises(BadDependency, match="could never start"):
@@ -183,9 +188,9 @@ async def test_a_dependent_job_starts_after_success_and_is_cancelled_after_failu
 async def test_a_job_that_fails_by_itself_is_tried_again_as_often_as_it_asked(house, tmp_path):
     house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, retries=1)]))
     house.cycle()
-    house.say(1, "ended", exit=Exit(code=1, outcome="error"))
+    house.say(1, "ended", exit_=Exit(code=1, outcome="error"))
     assert [(1, 1), (1, 2)] == house.orders()
-    house.say(1, "ended", attempt=2, exit=Exit(code=1, outcome="error"))
+    house.say(1, "ended", attempt=2, exit_=Exit(code=1, outcome="error"))
     assert "failed" == house.state_of(1)
 
 
@@ -199,7 +204,7 @@ async def test_a_job_past_its_time_is_stopped_and_fails_with_that_reason(house, 
     house.clock.advance(1)
     house.cycle()
     assert [1] == [o.job for o in house.cluster.stopped]
-    house.say(1, "ended", exit=Exit(signal=15))
+    house.say(1, "ended", exit_=Exit(signal=15))
     assert ("failed", "time_limit") == (house.state_of(1), house.api.serve(ME, ask.Show(job=1)).reason)
 
 
@@ -220,7 +225,12 @@ async def test_the_list_is_running_then_queued_then_held_then_ended(house, tmp_p
     house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path)]))
     house.cycle()
     house.succeed(1)
-    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, gpus=2), spec(tmp_path, hold=True), spec(tmp_path), spec(tmp_path, priority="high")]))
+    house.api.serve(
+        ME,
+        ask.Submit(
+            jobs=[spec(tmp_path, gpus=2), spec(tmp_path, hold=True), spec(tmp_path), spec(tmp_path, priority="high")]
+        ),
+    )
     house.cycle()
     page = house.api.serve(ME, ask.Jobs())
     assert 5 == page.total
