@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupysched import spool
-from jupysched.adapters.endings import Endings
+from jupysched.adapters.agent_endings import Endings
 from jupysched.adapters.exit_words import exit_from
 from jupysched.adapters.launcher_client import Answer, LauncherClient
 from jupysched.adapters.notices import Notices

@@ -108,8 +108,8 @@ class DaskCluster:
         """Start scheduler and workers; return why that failed, or ""."""
         try:
             # A second of CPU: in a thread, so that the daemon answers meanwhile.
-            await asyncio.to_thread(importlib.import_module, "jupysched.adapters.cuda_cluster")
-            from jupysched.adapters.cuda_cluster import new_cluster
+            await asyncio.to_thread(importlib.import_module, "jupysched.adapters.dask_gpus")
+            from jupysched.adapters.dask_gpus import new_cluster
             from jupysched.adapters.dask_plugin import JupyschedPlugin
 
             self._plugin = JupyschedPlugin(self._gpus, heard=self._hear, node=self._tell, clock=self._clock)
