@@ -23,6 +23,26 @@ class Stop:
     reason: Reason
     then: JobState
     detail: str = ""
+    #: give its code the chance to save what it has before it is stopped
+    checkpoint: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspend:
+    """Freeze a running attempt; its GPUs go to others."""
+
+    job: JobId
+    attempt: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """Thaw it, on these GPUs."""
+
+    job: JobId
+    attempt: int
+    allocation: Allocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +55,7 @@ class End:
     detail: str = ""
 
 
-Action = Grant | Stop | End
+Action = Grant | Stop | Suspend | Resume | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,6 +111,26 @@ class AttemptLost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suspended:
+    """Frozen where it stands; its GPUs are free for others, its memory is not."""
+
+    at: float
+    job: JobId
+    attempt: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """Thawed, on GPUs of the same node."""
+
+    at: float
+    job: JobId
+    attempt: int
+    allocation: Allocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnded:
     """A job that waits can never start (its dependency failed)."""
 
@@ -167,6 +187,49 @@ class PolicySet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsSet:
+    """What one scope may use at most: 'user:ann', 'group:vision', 'class:low', or 'user:*' for each user without his own.
+
+    Names and meanings of the limits stand in limits.LIMITS; an empty mapping takes all limits of the scope away."""
+
+    at: float
+    by: str
+    scope: str
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareSet:
+    """What a user or group is entitled to beside the others under the same parent; 0 takes the entry away."""
+
+    at: float
+    by: str
+    scope: str
+    share: float = 1.0
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationMade:
+    """GPUs kept for one scope from a time to a time; the same name again replaces it."""
+
+    at: float
+    by: str
+    name: str
+    scope: str
+    gpus: int
+    starts_at: float
+    ends_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationEnded:
+    at: float
+    by: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
     """Ended jobs that are no longer kept."""
 
@@ -175,8 +238,21 @@ class Forgotten:
 
 
 JobEvent = (
-    HoldAsked | ReleaseAsked | CancelAsked | RequeueAsked | PriorityChanged | Granted | AttemptStarted | AttemptRefused
-    | StopOrdered | AttemptEnded | AttemptLost | JobEnded
+    HoldAsked
+    | ReleaseAsked
+    | CancelAsked
+    | RequeueAsked
+    | PriorityChanged
+    | Granted
+    | AttemptStarted
+    | AttemptRefused
+    | StopOrdered
+    | AttemptEnded
+    | AttemptLost
+    | Suspended
+    | Resumed
+    | JobEnded
 )
 NodeEvent = NodeJoined | NodeLost | GpuDrained | GpuRestored | GpuForeign
-Event = Submitted | JobEvent | NodeEvent | PolicySet | Forgotten
+RuleEvent = PolicySet | LimitsSet | ShareSet | ReservationMade | ReservationEnded
+Event = Submitted | JobEvent | NodeEvent | RuleEvent | Forgotten

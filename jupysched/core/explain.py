@@ -39,8 +39,11 @@ def _is_sentence(detail: str) -> bool:
 
 def _pending(state: State, job: Job, now: float) -> Explanation:
     if job.id in state.blocked:
-        names = [f"job {o} ({state.jobs[o].spec.name})" for o in job.spec.after
-                 if o in state.jobs and state.jobs[o].state is not JobState.SUCCEEDED]
+        names = [
+            f"job {o} ({state.jobs[o].spec.name})"
+            for o in job.spec.after
+            if o in state.jobs and state.jobs[o].state is not JobState.SUCCEEDED
+        ]
         return Explanation(reason=Reason.DEPENDENCY, sentence=f"waits for {', '.join(names)} to succeed")
     position = state.position(job.id)
     wanted = job.spec.request.gpus
@@ -49,7 +52,8 @@ def _pending(state: State, job: Job, now: float) -> Explanation:
         return Explanation(reason=Reason.NODE_DRAINED, position=position, sentence="no node has joined yet")
     if not could_ever_fit(state, job.spec.request):
         return Explanation(
-            reason=Reason.GANG_TOO_WIDE, position=position,
+            reason=Reason.GANG_TOO_WIDE,
+            position=position,
             sentence=f"needs {unit} on one node; the largest node has {state.widest_node()}",
         )
     free = max((len(f) for f in state.free.values()), default=0)

@@ -6,50 +6,68 @@ newest (a fenced voice), changes nothing."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never, cast
 
 from jupysched.core import events as ev
-from jupysched.core.indexes import reindex_gpu, reindex_job, remove_job, remove_node
-from jupysched.core.job import Job
+from jupysched.core.indexes import (
+    rebuild_deadlines,
+    rebuild_lanes,
+    reindex_gpu,
+    reindex_job,
+    remove_job,
+    remove_node,
+)
+from jupysched.core.job import Job, evolve, kinds_of
 from jupysched.core.outcome import after_end
+from jupysched.core.policies import make_policy
 from jupysched.core.resources import Allocation
+from jupysched.core.rules import Reservation, Share
 from jupysched.core.state import State
-from jupysched.core.states import ENDED, JobState, Reason, may_change
+from jupysched.core.states import ENDED, TRANSITIONS, JobState, Reason
 
 S = JobState
 EVENT_NAMES: dict[type, str] = {
+    ev.Granted: "granted",
+    ev.AttemptStarted: "attempt_started",
+    ev.AttemptEnded: "attempt_ended",
+    ev.StopOrdered: "stop_ordered",
     ev.HoldAsked: "hold_asked",
     ev.ReleaseAsked: "release_asked",
     ev.CancelAsked: "cancel_asked",
     ev.RequeueAsked: "requeue_asked",
     ev.PriorityChanged: "priority_changed",
-    ev.Granted: "granted",
-    ev.AttemptStarted: "attempt_started",
     ev.AttemptRefused: "attempt_refused",
-    ev.StopOrdered: "stop_ordered",
-    ev.AttemptEnded: "attempt_ended",
     ev.AttemptLost: "attempt_lost",
+    ev.Suspended: "suspended",
+    ev.Resumed: "resumed",
     ev.JobEnded: "job_ended",
 }
+OtherEvent = ev.NodeEvent | ev.RuleEvent | ev.Forgotten
+#: speak of one attempt, and are heard only if it is the newest
+_OF_ATTEMPT = (
+    ev.AttemptStarted, ev.AttemptEnded, ev.StopOrdered, ev.AttemptRefused, ev.AttemptLost, ev.Suspended, ev.Resumed
+)  # fmt: skip
 
 
 def fold(state: State, event: ev.Event) -> State:
     """Apply one fact to the state, in place, and return it."""
     state.version += 1
+    # The clock may have been set back between two events; the state's own time never is.
+    state.now = max(state.now, event.at)
+    if state.order is None:
+        state.order = make_policy(state.policy, state.policy_settings)
     if isinstance(event, ev.Submitted):
         _submitted(state, event)
-    elif isinstance(event, ev.NodeEvent):
-        _node(state, event)
-    elif isinstance(event, ev.PolicySet):
-        state.policy, state.policy_settings = event.name, dict(event.settings)
-    elif isinstance(event, ev.Forgotten):
-        for job_id in event.jobs:
-            state.next_id = max(state.next_id, job_id + 1)  # an id is never handed out again
-            if job_id in state.jobs and state.jobs[job_id].state in ENDED:
-                remove_job(state, job_id)
-    else:
+    elif type(event) in EVENT_NAMES:
+        event = cast(ev.JobEvent, event)
         job = state.jobs.get(event.job)
         if job is not None and is_heard(job, event):
-            reindex_job(state, job, changed(job, event))
+            new = changed(job, event)
+            if new.state in ENDED:
+                new = _ended(state, new, event)
+            reindex_job(state, job, new)
+    else:
+        _other(state, cast(OtherEvent, event))
     return state
 
 
@@ -58,10 +76,9 @@ def is_heard(job: Job, event: ev.JobEvent) -> bool:
     if isinstance(event, ev.Granted):
         if event.attempt != job.attempt + 1:
             return False
-    elif isinstance(event, ev.AttemptStarted | ev.AttemptRefused | ev.StopOrdered | ev.AttemptEnded | ev.AttemptLost):
-        if event.attempt != job.attempt:
-            return False
-    return may_change(job.state, EVENT_NAMES[type(event)])
+    elif isinstance(event, _OF_ATTEMPT) and event.attempt != job.attempt:
+        return False
+    return (job.state, EVENT_NAMES[type(event)]) in TRANSITIONS
 
 
 def _submitted(state: State, event: ev.Submitted) -> None:
@@ -74,6 +91,7 @@ def _submitted(state: State, event: ev.Submitted) -> None:
         state=S.PENDING,
         priority=event.spec.priority,
         submitted_at=event.at,
+        since=event.at,
         queued_at=event.at,
     )
     reindex_job(state, None, job)
@@ -82,58 +100,136 @@ def _submitted(state: State, event: ev.Submitted) -> None:
 def changed(job: Job, event: ev.JobEvent) -> Job:
     """The job after an event that it heard."""
     match event:
-        case ev.HoldAsked():
-            reason = Reason.HELD_BY_ADMIN if event.admin else Reason.HELD_BY_USER
-            return replace(job, state=S.HELD, reason=reason, detail=event.by)
-        case ev.ReleaseAsked():
-            return replace(job, state=S.PENDING, reason=None, detail="")
-        case ev.CancelAsked():
-            reason = Reason.CANCELLED_BY_ADMIN if event.admin else Reason.CANCELLED_BY_USER
-            return replace(job, state=S.CANCELLED, reason=reason, detail=event.by, ended_at=event.at)
-        case ev.RequeueAsked():
-            return replace(
-                job, state=S.PENDING, reason=None, detail="", queued_at=event.at, ended_at=None, started_at=None,
-                granted_at=None, exit=None, failures=0,
-            )
-        case ev.PriorityChanged():
-            return replace(job, priority=event.priority)
         case ev.Granted():
             return _granted(job, event.at, event.attempt, event.allocation)
         case ev.AttemptStarted():
-            return replace(job, state=S.RUNNING, started_at=event.at)
-        case ev.StopOrdered():
-            # A cancel outranks what the attempt was being stopped for before (a preemption, a requeue).
-            then = S.CANCELLED if job.after_stop is S.CANCELLED else event.then
-            keep = job.state is S.STOPPING and job.after_stop is S.CANCELLED
-            return replace(
-                job, state=S.STOPPING, after_stop=then,
-                reason=job.reason if keep else event.reason, detail=job.detail if keep else event.detail,
-            )
-        case ev.AttemptRefused() | ev.AttemptEnded() | ev.AttemptLost():
+            return evolve(job, state=S.RUNNING, started_at=event.at)
+        case ev.AttemptEnded() | ev.AttemptRefused() | ev.AttemptLost():
             return after_end(job, event)
+        case ev.StopOrdered():
+            return _stopping(job, event)
+        case ev.Suspended() | ev.Resumed():
+            return _frozen_or_thawed(job, event)
         case ev.JobEnded():
-            return replace(job, state=event.state, reason=event.reason, detail=event.detail, ended_at=event.at)
+            return evolve(job, state=event.state, reason=event.reason, detail=event.detail, ended_at=event.at)
+        case _:
+            return _asked(job, event)
+
+
+Asked = ev.HoldAsked | ev.ReleaseAsked | ev.CancelAsked | ev.RequeueAsked | ev.PriorityChanged
+
+
+def _asked(job: Job, event: Asked) -> Job:
+    """The job after what a person asked of it."""
+    match event:
+        case ev.HoldAsked():
+            reason = Reason.HELD_BY_ADMIN if event.admin else Reason.HELD_BY_USER
+            return evolve(job, state=S.HELD, reason=reason, detail=event.by)
+        case ev.ReleaseAsked():
+            return evolve(job, state=S.PENDING, reason=None, detail="")
+        case ev.CancelAsked():
+            reason = Reason.CANCELLED_BY_ADMIN if event.admin else Reason.CANCELLED_BY_USER
+            return evolve(job, state=S.CANCELLED, reason=reason, detail=event.by, ended_at=event.at)
+        case ev.RequeueAsked():
+            return evolve(
+                job, state=S.PENDING, reason=None, detail="", queued_at=event.at, since=event.at, ended_at=None,
+                started_at=None, granted_at=None, exit=None, failures=0,
+            )  # fmt: skip
+        case ev.PriorityChanged():
+            return evolve(job, priority=event.priority)
+        case _:
+            assert_never(event)
 
 
 def _granted(job: Job, at: float, attempt: int, allocation: Allocation) -> Job:
-    return replace(
+    return evolve(
         job, state=S.STARTING, reason=None, detail="", attempt=attempt, allocation=allocation, ran_on=allocation,
         granted_at=at, started_at=None, exit=None, waited_s=job.waited_s + max(0.0, at - job.queued_at),
-    )
+    )  # fmt: skip
+
+
+def _stopping(job: Job, event: ev.StopOrdered) -> Job:
+    # A cancel outranks what the attempt was being stopped for before (a preemption, a requeue).
+    if job.state is S.STOPPING and job.after_stop is S.CANCELLED:
+        return job
+    return evolve(job, state=S.STOPPING, after_stop=event.then, reason=event.reason, detail=event.detail)
+
+
+def _frozen_or_thawed(job: Job, event: ev.Suspended | ev.Resumed) -> Job:
+    if isinstance(event, ev.Suspended):
+        ran = max(0.0, event.at - (job.started_at or event.at))
+        return evolve(
+            job, state=S.SUSPENDED, allocation=None, frozen_s=ran, started_at=None, queued_at=event.at,
+            reason=Reason.PREEMPTED, detail=event.detail, preemptions=job.preemptions + 1,
+        )  # fmt: skip
+    return evolve(
+        job, state=S.RUNNING, allocation=event.allocation, ran_on=event.allocation, reason=None, detail="",
+        started_at=event.at - job.frozen_s, frozen_s=0.0, waited_s=job.waited_s + max(0.0, event.at - job.queued_at),
+    )  # fmt: skip
+
+
+def _ended(state: State, job: Job, event: ev.JobEvent) -> Job:
+    """What the state makes of an end: a lesson about lengths, and whether the node went with the attempt."""
+    if isinstance(event, ev.AttemptEnded) and job.state is not S.CANCELLED:
+        state.history.learn(kinds_of(job.spec), job.attained_s)
+    elif isinstance(event, ev.AttemptLost) and job.reason is Reason.LEASE_EXPIRED:
+        gone = job.ran_on is not None and any(n not in state.nodes for n in job.ran_on.nodes)
+        return evolve(job, reason=Reason.NODE_LOST) if gone else job
+    return job
+
+
+def _other(state: State, event: OtherEvent) -> None:
+    if isinstance(event, ev.Forgotten):
+        for job_id in event.jobs:
+            if job_id in state.jobs and state.jobs[job_id].state in ENDED:
+                remove_job(state, job_id)
+    elif isinstance(event, ev.NodeJoined | ev.NodeLost | ev.GpuDrained | ev.GpuRestored | ev.GpuForeign):
+        _node(state, event)
+    else:
+        _rule(state, event)
+
+
+def _rule(state: State, event: ev.RuleEvent) -> None:
+    rules = state.rules
+    match event:
+        case ev.PolicySet():
+            state.policy, state.policy_settings = event.name, dict(event.settings)
+            state.order = make_policy(event.name, event.settings)
+            state.ledger.half_life_s = float(event.settings.get("half_life_s", state.ledger.half_life_s))
+        case ev.LimitsSet():
+            rules.limits.pop(event.scope, None)
+            if event.limits:
+                rules.limits[event.scope] = dict(event.limits)
+            rebuild_deadlines(state)
+        case ev.ShareSet():
+            rules.shares.pop(event.scope, None)
+            if event.share > 0:
+                rules.shares[event.scope] = Share(share=event.share, parent=event.parent)
+        case ev.ReservationMade():
+            rules.reservations[event.name] = Reservation(
+                name=event.name, scope=event.scope, gpus=event.gpus, starts_at=event.starts_at, ends_at=event.ends_at
+            )
+        case ev.ReservationEnded():
+            rules.reservations.pop(event.name, None)
+    rebuild_lanes(state)
 
 
 def _node(state: State, event: ev.NodeEvent) -> None:
     match event:
         case ev.NodeJoined():
+            remove_node(state, event.node.name, keep=event.gpus)
             state.nodes[event.node.name] = event.node
             for gpu in event.gpus:
-                known = state.gpus.get(gpu.id)
                 # An admin's drain outlives a rejoin; what the probe found before is found again if it still stands.
-                kept = {c: s for c, s in known.drains.items() if c == "admin"} if known else {}
+                kept = {"admin": state.admin_drains[gpu.id]} if gpu.id in state.admin_drains else {}
                 reindex_gpu(state, replace(gpu, drains={**gpu.drains, **kept}))
         case ev.NodeLost():
             remove_node(state, event.node)
         case ev.GpuDrained() | ev.GpuRestored() | ev.GpuForeign():
+            if isinstance(event, ev.GpuDrained) and event.cause == "admin":
+                state.admin_drains[event.gpu] = event.sentence
+            elif isinstance(event, ev.GpuRestored) and event.cause == "admin":
+                state.admin_drains.pop(event.gpu, None)
             gpu_now = state.gpus.get(event.gpu)
             if gpu_now is None:
                 return

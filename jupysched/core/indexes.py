@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from sortedcontainers import SortedSet
+from typing import TypeVar
 
-from jupysched.core.job import Job, JobId
-from jupysched.core.resources import Gpu, GpuId, NodeName
+from sortedcontainers import SortedList, SortedSet
+
+from jupysched.core.job import Job, JobId, scopes_of
+from jupysched.core.lanes import Lane, lane_key
+from jupysched.core.limits import deadline_of
+from jupysched.core.resources import Allocation, Gpu, GpuId, NodeName
 from jupysched.core.state import State
-from jupysched.core.states import ENDED, HOLDING, JobState
+from jupysched.core.states import ENDED, HOLDING, WAITING, JobState
+
+K = TypeVar("K", bound=str)
 
 
 def reindex_job(state: State, old: Job | None, new: Job) -> None:
     """Replace a job's record and put it into the indexes where it now belongs."""
-    if old is not None:
-        _leave(state, old)
     state.jobs[new.id] = new
-    if new.state is JobState.PENDING:
-        if state.is_blocked(new):
-            state.blocked.add(new.id)
-        else:
-            state.pending[new.priority].add(new.id)
+    if old is not None:
+        if old.allocation is not None and old.allocation is new.allocation:
+            _go_on(state, old, new)
+            return
+        _leave(state, old)
+    if new.state in WAITING:
+        _join_queue(state, new)
     elif new.state in HOLDING:
-        state.holding[new.id] = None
-        if new.allocation is not None:
-            for gpu in new.allocation.gpus:
-                state.holders[gpu] = (*state.holders.get(gpu, ()), new.id)
-                _reindex_free(state, gpu)
+        _hold(state, new)
     if new.state in ENDED:
         if old is None or old.state not in ENDED:
             _wake_dependents(state, new)
@@ -34,18 +36,135 @@ def reindex_job(state: State, old: Job | None, new: Job) -> None:
             state.dependents.setdefault(other, set()).add(new.id)
 
 
+def _go_on(state: State, old: Job, new: Job) -> None:
+    """It holds what it held; only its state or times changed."""
+    state.holding[new.id] = new
+    before, after = deadline_of(state, old), deadline_of(state, new)
+    if before != after:
+        if before is not None:
+            state.deadlines.discard((before, old.id))
+        if after is not None:
+            state.deadlines.add((after, new.id))
+
+
+def _join_queue(state: State, job: Job) -> None:
+    scopes = scopes_of(job)
+    if job.state is JobState.PENDING and job.spec.after and state.is_blocked(job):
+        state.blocked.add(job.id)
+        note_hopeless(state, job)
+    else:
+        join_lane(state, job)
+    state.ledger.moved(scopes, state.now, pending=1)
+
+
+def join_lane(state: State, job: Job) -> None:
+    """Put it into the lane of its like."""
+    order = state.order
+    if order is None:
+        return
+    key = lane_key(job, by_user=order.by_user or state.rules.need_users)
+    lane = state.lanes.get(key)
+    if lane is None:
+        spec = job.spec
+        lane = Lane(key=key, request=spec.request, user=spec.user, groups=spec.groups, priority=job.priority)
+        state.lanes[key] = lane
+    entry = (order.key(state, job), job.since, job.id)
+    lane.entries.add(entry)
+    state.standing[job.id] = (lane, entry)
+
+
+def _leave_lane(state: State, job: Job) -> None:
+    stood = state.standing.pop(job.id, None)
+    if stood is None:
+        return
+    lane, entry = stood
+    lane.entries.remove(entry)
+    if not lane.entries:
+        del state.lanes[lane.key]
+
+
+def rebuild_lanes(state: State) -> None:
+    """The policy or the rules changed: everybody lines up anew."""
+    waiting = sorted(state.standing)
+    state.lanes.clear()
+    state.standing.clear()
+    for job_id in waiting:
+        join_lane(state, state.jobs[job_id])
+
+
+def rebuild_deadlines(state: State) -> None:
+    """The limits changed: so did the time at which some running jobs must end."""
+    ends = ((deadline_of(state, job), job.id) for job in state.holding.values())
+    state.deadlines = SortedList((end, job) for end, job in ends if end is not None)
+
+
+def _hold(state: State, job: Job) -> None:
+    state.holding[job.id] = job
+    held = job.allocation
+    if held is None:
+        return
+    for gpu in held.gpus:
+        state.holders[gpu] = (*state.holders.get(gpu, ()), job.id)
+        reindex_free(state, gpu)
+    _count_node(state, held, 1)
+    state.ledger.moved(scopes_of(job), state.now, gpus=held.weight, running=1)
+    end = deadline_of(state, job)
+    if end is not None:
+        state.deadlines.add((end, job.id))
+
+
 def _leave(state: State, job: Job) -> None:
-    state.pending[job.priority].discard(job.id)
-    state.blocked.discard(job.id)
-    state.holding.pop(job.id, None)
-    if job.state in HOLDING and job.allocation is not None:
-        for gpu in job.allocation.gpus:
+    if job.state in WAITING:
+        state.blocked.discard(job.id)
+        state.hopeless.discard(job.id)
+        _leave_lane(state, job)
+        state.ledger.moved(scopes_of(job), state.now, pending=-1)
+    elif job.state in HOLDING:
+        state.holding.pop(job.id, None)
+        held = job.allocation
+        if held is None:
+            return
+        end = deadline_of(state, job)
+        if end is not None:
+            state.deadlines.discard((end, job.id))
+        for gpu in held.gpus:
             left = tuple(j for j in state.holders.get(gpu, ()) if j != job.id)
             if left:
                 state.holders[gpu] = left
             else:
                 state.holders.pop(gpu, None)
-            _reindex_free(state, gpu)
+            reindex_free(state, gpu)
+        _count_node(state, held, -1)
+        state.ledger.moved(scopes_of(job), state.now, gpus=-held.weight, running=-1)
+
+
+def _count_node(state: State, held: Allocation, sign: int) -> None:
+    """CPU cores, RAM and shares of a GPU, which are counted and not named."""
+    if held.cpus:
+        _count(state.cpus_held, held.nodes[0], sign * held.cpus)
+    if held.memory_bytes:
+        _count(state.memory_held, held.nodes[0], sign * held.memory_bytes)
+    if held.gpu_memory_bytes is not None:
+        for gpu in held.gpus:
+            _count(state.shared, gpu, sign * held.gpu_memory_bytes)
+
+
+def _count(counts: dict[K, int], key: K, change: int) -> None:
+    left = counts.get(key, 0) + change
+    if left:
+        counts[key] = left
+    else:
+        counts.pop(key, None)
+
+
+def note_hopeless(state: State, job: Job) -> None:
+    """Remember a blocked job whose dependency ended without success."""
+    for other_id in job.spec.after:
+        other = state.jobs.get(other_id)
+        if other is not None and other.state in ENDED and other.state is not JobState.SUCCEEDED:
+            state.hopeless.add(job.id)
+            return
+    state.hopeless.discard(job.id)
 
 
 def _wake_dependents(state: State, ended: Job) -> None:
@@ -55,19 +174,21 @@ def _wake_dependents(state: State, ended: Job) -> None:
             waiting.discard(ended.id)
             if not waiting:
                 del state.dependents[other]
-    for waiting_id in state.dependents.get(ended.id, ()):
+    for waiting_id in sorted(state.dependents.get(ended.id, ())):
         waiting_job = state.jobs.get(waiting_id)
-        if waiting_job is not None and waiting_id in state.blocked and not state.is_blocked(waiting_job):
+        if waiting_job is None or waiting_id not in state.blocked:
+            continue
+        if state.is_blocked(waiting_job):
+            note_hopeless(state, waiting_job)
+        else:
             state.blocked.discard(waiting_id)
-            state.pending[waiting_job.priority].add(waiting_id)
+            join_lane(state, waiting_job)
 
 
 def remove_job(state: State, job_id: JobId) -> None:
-    """Forget an ended job."""
-    job = state.jobs[job_id]
-    _leave(state, job)
-    for other in job.spec.after:
-        state.dependents.get(other, set()).discard(job_id)
+    """Forget an ended job; one that others still wait for is kept, so that its failure is not forgotten with it."""
+    if state.dependents.get(job_id):
+        return
     del state.jobs[job_id]
     state.dependents.pop(job_id, None)
 
@@ -75,24 +196,30 @@ def remove_job(state: State, job_id: JobId) -> None:
 def reindex_gpu(state: State, gpu: Gpu) -> None:
     """Replace a GPU's record."""
     state.gpus[gpu.id] = gpu
-    _reindex_free(state, gpu.id)
+    reindex_free(state, gpu.id)
 
 
-def remove_node(state: State, name: NodeName) -> None:
-    """Forget a node and its GPUs; what runs there keeps its allocation until it is heard of or given up."""
+def remove_node(state: State, name: NodeName, *, keep: tuple[Gpu, ...] = ()) -> None:
+    """Forget a node and its GPUs (but those that it still has, if it joins anew); what runs there keeps its allocation
+    until it is heard of or given up."""
     node = state.nodes.pop(name, None)
+    kept = {gpu.id for gpu in keep}
+    state.free.pop(name, None)
     if node is not None:
         for gpu in node.gpus:
-            state.gpus.pop(gpu, None)
-    state.free.pop(name, None)
+            if gpu not in kept:
+                state.gpus.pop(gpu, None)
 
 
-def _reindex_free(state: State, gpu_id: GpuId) -> None:
+def reindex_free(state: State, gpu_id: GpuId) -> None:
+    """Put a GPU among the free ones of its node, or take it out."""
     gpu = state.gpus.get(gpu_id)
     if gpu is None:
         return
-    free = state.free.setdefault(gpu.node, SortedSet(key=lambda g: state.gpus[g].index))
-    if gpu.is_usable and gpu_id not in state.holders:
+    free = state.free.get(gpu.node)
+    if free is None:
+        free = state.free[gpu.node] = SortedSet(key=lambda g: state.gpus[g].index)
+    if gpu_id not in state.holders and gpu.is_usable:
         free.add(gpu_id)
     else:
         free.discard(gpu_id)

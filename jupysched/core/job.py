@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import NewType
 
@@ -23,7 +23,10 @@ class Priority(StrEnum):
     @property
     def rank(self) -> int:
         """0 is served first."""
-        return {"high": 0, "normal": 1, "low": 2}[self.value]
+        return _RANKS[self._value_]
+
+
+_RANKS = {"high": 0, "normal": 1, "low": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,8 @@ class Exit:
     #: one sentence for people
     sentence: str = ""
     out_of_memory: bool = False
+    #: names that came back to the notebook
+    returned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,8 @@ class Job:
     detail: str = ""
     priority: Priority = Priority.NORMAL
     submitted_at: float
+    #: what its age is counted from: submission, or the last time its user had it requeued
+    since: float
     #: since when it waits in its present wait
     queued_at: float
     #: number of the newest attempt; 0 before the first
@@ -90,5 +97,45 @@ class Job:
     #: seconds waited and run in earlier attempts
     waited_s: float = 0.0
     attained_s: float = 0.0
+    #: seconds that the attempt had run when it was suspended
+    frozen_s: float = 0.0
     #: what follows when the attempt that is being stopped has ended: cancelled, failed (time limit), pending (preempt, requeue)
     after_stop: JobState | None = None
+    #: times it was stopped or suspended for another job
+    preemptions: int = 0
+
+
+def scopes_of(job: Job) -> tuple[str, ...]:
+    """The accounts that a job counts for."""
+    spec = job.spec
+    if not spec.groups:
+        return (_USER + spec.user, _CLASS[job.priority])
+    return (_USER + spec.user, *(f"group:{g}" for g in spec.groups), _CLASS[job.priority])
+
+
+Kind = tuple[str | int, ...]
+
+
+def kinds_of(spec: JobSpec) -> tuple[Kind, ...]:
+    """The kinds of job that it is, the most particular first; jobs of one kind tend to take as long."""
+    gpus, cell = spec.request.gpus, spec.origin.get("cell_digest")
+    kinds: tuple[Kind, ...] = (("user", spec.user, gpus), ("user", spec.user), ("width", gpus), ("all",))
+    return (("cell", spec.user, cell), *kinds) if cell else kinds
+
+
+_USER = "user:"
+_CLASS = {p: f"class:{p.value}" for p in Priority}
+_new = object.__new__
+_SLOTS = {f.name: vars(Job)[f.name] for f in fields(Job)}
+_COPY = [(slot.__get__, slot.__set__) for slot in _SLOTS.values()]
+_SET = {name: slot.__set__ for name, slot in _SLOTS.items()}
+
+
+def evolve(job: Job, **changes: object) -> Job:
+    """Return the job with some fields changed: dataclasses.replace at twice its speed, which is half the cost of fold."""
+    new = _new(Job)
+    for get, put in _COPY:
+        put(new, get(job))
+    for name, value in changes.items():
+        _SET[name](new, value)
+    return new

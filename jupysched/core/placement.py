@@ -1,43 +1,214 @@
-"""Where a job fits. Knows nodes and GPUs; knows nothing of users or order."""
+"""Where a job fits. Knows nodes, GPUs and what is free; knows nothing of users or order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from jupysched.core.resources import Allocation, GpuId, NodeName, Request
+from jupysched.core.resources import Allocation, Gpu, GpuId, Node, NodeName, Request
+from jupysched.core.sharing import SharedRoom
 from jupysched.core.state import State
+from jupysched.core.topology import choose_linked
 
-Free = Mapping[NodeName, Sequence[GpuId]]
 
-
-def fits_type(state: State, gpu: GpuId, request: Request) -> bool:
+def fits_type(gpu: Gpu, request: Request) -> bool:
     """Is it of the kind that was asked for?"""
-    known = state.gpus[gpu]
-    if request.gpu_type and request.gpu_type.lower() not in known.name.lower():
+    if request.gpu_type and request.gpu_type.lower() not in gpu.name.lower():
         return False
-    if request.gpu_memory_bytes and known.memory_bytes is not None:
-        return known.memory_bytes >= request.gpu_memory_bytes
+    if request.gpu_memory_bytes and gpu.memory_bytes is not None:
+        return gpu.memory_bytes >= request.gpu_memory_bytes
     return True
 
 
-def place(state: State, request: Request, free: Free) -> Allocation | None:
-    """Return GPUs for the whole gang on one node, or None. Best fit: the node with fewest free GPUs that suffice,
-    so that wide gangs still find a node (Tiresias' and Helios' consolidation rule)."""
-    best: tuple[int, NodeName, list[GpuId]] | None = None
-    for name, gpus in free.items():
-        if len(gpus) < request.gpus:
-            continue
-        fitting = [g for g in gpus if fits_type(state, g, request)]
-        if len(fitting) >= request.gpus and (best is None or len(fitting) < best[0]):
-            best = (len(fitting), name, fitting)
-    if best is None:
+def is_plain(request: Request) -> bool:
+    """Whole GPUs of any type on one node, and nothing else counted: the fast way."""
+    return not (
+        request.gpu_type or request.gpu_memory_bytes or request.cpus or request.memory_bytes or request.gpus == 0
+    ) and request.nodes == 1  # fmt: skip
+
+
+class Room:
+    """What is free in one cycle; shrinks as jobs are placed. The state is not touched."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.free: dict[NodeName, Sequence[GpuId]] = {}
+        #: number of free GPUs -> nodes that have as many
+        self.by_count: dict[int, dict[NodeName, None]] = {}
+        self.total = 0
+        for name, gpus in state.free.items():
+            count = len(gpus)
+            if count:
+                self.free[name] = gpus
+                self.by_count.setdefault(count, {})[name] = None
+                self.total += count
+        self.cpus_taken: dict[NodeName, int] = {}
+        self.memory_taken: dict[NodeName, int] = {}
+        self.shares = SharedRoom(state)
+
+    def place(
+        self, request: Request, *, only: Iterable[NodeName] | None = None, cap: tuple[NodeName, int] | None = None
+    ) -> Allocation | None:
+        """GPUs for the whole gang, or None. `only`: on one of these nodes; `cap`: at most so many on that node.
+
+        Best fit: the node with the fewest free GPUs that suffice, so that wide gangs still find a node (the rule of
+        Tiresias and Helios)."""
+        if request.gpu_memory_bytes is not None and request.gpus == 1:
+            return self._place_share(request, only)
+        if request.nodes != 1 and request.gpus > 0:
+            return self._place_wide(request)
+        if only is None and is_plain(request):
+            name = self._best_plain(request.gpus, cap)
+            return None if name is None else self._allocate(name, self.free[name], request)
+        return self._place_picky(request, only, cap)
+
+    def take(self, allocation: Allocation) -> None:
+        """What was placed is free no more."""
+        if allocation.gpu_memory_bytes is not None:
+            self.shares.take(allocation)
+        taken = set(allocation.gpus)
+        for name in allocation.nodes:
+            before = self.free.get(name, ())
+            left = [g for g in before if g not in taken]
+            if len(left) != len(before):
+                self._shrink(name, left)
+        lead = allocation.nodes[0]
+        if allocation.cpus:
+            self.cpus_taken[lead] = self.cpus_taken.get(lead, 0) + allocation.cpus
+        if allocation.memory_bytes:
+            self.memory_taken[lead] = self.memory_taken.get(lead, 0) + allocation.memory_bytes
+
+    def _shrink(self, name: NodeName, left: list[GpuId]) -> None:
+        before = len(self.free[name])
+        self.total += len(left) - before
+        nodes = self.by_count[before]
+        del nodes[name]
+        if not nodes:
+            del self.by_count[before]
+        if left:
+            self.free[name] = left
+            self.by_count.setdefault(len(left), {})[name] = None
+        else:
+            del self.free[name]
+
+    def _best_plain(self, gpus: int, cap: tuple[NodeName, int] | None) -> NodeName | None:
+        for count in sorted(c for c in self.by_count if c >= gpus):
+            for name in self.by_count[count]:
+                if cap is None or cap[0] != name or cap[1] >= gpus:
+                    return name
         return None
-    return Allocation(gpus=tuple(best[2][: request.gpus]), nodes=(best[1],))
+
+    def _place_picky(
+        self, request: Request, only: Iterable[NodeName] | None, cap: tuple[NodeName, int] | None
+    ) -> Allocation | None:
+        best: tuple[int, NodeName, list[GpuId]] | None = None
+        gpus = self.state.gpus
+        for name in self.state.nodes if only is None else only:
+            node = self.state.nodes.get(name)
+            free = self.free.get(name, ())
+            if node is None or len(free) < request.gpus or not self.has_cpus(node, request):
+                continue
+            if cap is not None and cap[0] == name and cap[1] < request.gpus:
+                continue
+            fitting = [g for g in free if fits_type(gpus[g], request)]
+            if len(fitting) >= request.gpus and (best is None or len(fitting) < best[0]):
+                best = (len(fitting), name, fitting)
+        return None if best is None else self._allocate(best[1], best[2], request)
+
+    def withhold(self, name: NodeName, count: int) -> None:
+        """Keep free GPUs of a node for somebody who waits for more of it."""
+        before = self.free.get(name, ())
+        if count and before:
+            self._shrink(name, list(before[count:]))
+
+    def has_cpus(self, node: Node, request: Request) -> bool:
+        """Has the node the CPU cores and the RAM?"""
+        state, name = self.state, node.name
+        cpus = request.cpus or (1 if request.gpus == 0 else 0)
+        if cpus and node.cpus - state.cpus_held.get(name, 0) - self.cpus_taken.get(name, 0) < cpus:
+            return False
+        memory = request.memory_bytes
+        if not memory:
+            return True
+        return node.memory_bytes - state.memory_held.get(name, 0) - self.memory_taken.get(name, 0) >= memory
+
+    def _allocate(self, name: NodeName, fitting: Sequence[GpuId], request: Request) -> Allocation:
+        node = self.state.nodes[name]
+        note = ""
+        if node.links and 1 < request.gpus:
+            chosen, note = choose_linked(node, [self.state.gpus[g] for g in fitting], request.gpus)
+            gpus = tuple(g.id for g in chosen)
+        else:
+            gpus = tuple(fitting[: request.gpus])
+        return Allocation(
+            gpus=gpus,
+            nodes=(name,),
+            cpus=request.cpus or (1 if request.gpus == 0 else 0),
+            memory_bytes=request.memory_bytes or 0,
+            weight=float(request.gpus),
+            note=note,
+        )
+
+    def _place_share(self, request: Request, only: Iterable[NodeName] | None) -> Allocation | None:
+        allowed = [
+            name for name in (self.state.nodes if only is None else only)
+            if name in self.state.nodes and self.has_cpus(self.state.nodes[name], request)
+        ]  # fmt: skip
+        return self.shares.place(request, allowed, self.free)
+
+    def _place_wide(self, request: Request) -> Allocation | None:
+        """A gang over several nodes: whole nodes first, and the rest where it fits best."""
+        gpus = self.state.gpus
+        fitting = {
+            name: found
+            for name, free in self.free.items()
+            if self.has_cpus(self.state.nodes[name], request)
+            and (found := [g for g in free if fits_type(gpus[g], request)])
+        }
+        parts = split_gang(self.state, request, {name: len(found) for name, found in fitting.items()})
+        if parts is None:
+            return None
+        chosen = [g for name, count in parts for g in fitting[name][:count]]
+        return Allocation(
+            gpus=tuple(chosen), nodes=tuple(name for name, _ in parts), cpus=request.cpus or 0,
+            memory_bytes=request.memory_bytes or 0, weight=float(request.gpus),
+        )  # fmt: skip
 
 
-def could_ever_fit(state: State, request: Request) -> bool:
-    """Would the gang fit on some node if every GPU there were free and healthy?"""
-    return any(
-        sum(1 for g in node.gpus if g in state.gpus and fits_type(state, g, request)) >= request.gpus
-        for node in state.nodes.values()
-    )
+def split_gang(state: State, request: Request, free: dict[NodeName, int]) -> list[tuple[NodeName, int]] | None:
+    """How many GPUs on which node: evenly over `nodes`, or (0) whole nodes and one more for the rest."""
+    if request.nodes > 1:
+        each, odd = divmod(request.gpus, request.nodes)
+        counts = [each + (1 if i < odd else 0) for i in range(request.nodes)]
+    else:
+        size = max((len(n.gpus) for n in state.nodes.values()), default=1)
+        whole, rest = divmod(request.gpus, size)
+        counts = [size] * whole + ([rest] if rest else [])
+    parts: list[tuple[NodeName, int]] = []
+    left = dict(free)
+    for count in counts:
+        able = [(n, name) for name, n in left.items() if n >= count]
+        if not able:
+            return None
+        _, name = min(able, key=lambda pair: pair[0])
+        parts.append((name, count))
+        del left[name]
+    return parts
+
+
+def could_ever_fit(state: State, request: Request, *, usable: bool = False, only: NodeName | None = None) -> bool:
+    """Would the gang fit if every GPU were free (and healthy, unless `usable` asks for those that are so now)?"""
+    gpus = state.gpus
+    counts: dict[NodeName, int] = {}
+    for name, node in state.nodes.items():
+        if (
+            only not in (None, name)
+            or (request.cpus or 0) > node.cpus
+            or (request.memory_bytes or 0) > node.memory_bytes
+        ):
+            continue
+        counts[name] = sum(
+            1 for g in node.gpus if g in gpus and fits_type(gpus[g], request) and (gpus[g].is_usable or not usable)
+        )
+    if request.nodes != 1 and request.gpus:
+        return split_gang(state, request, counts) is not None
+    return any(count >= request.gpus for count in counts.values())

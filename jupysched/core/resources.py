@@ -72,6 +72,8 @@ class Request:
     cpus: int | None = None
     memory_bytes: int | None = None
     time_limit_s: float | None = None
+    #: nodes it may spread over; 0 = as many as its GPUs need, whole nodes first
+    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +82,11 @@ class Allocation:
 
     gpus: tuple[GpuId, ...]
     nodes: tuple[NodeName, ...]
+    #: what it holds of the first node besides, and of its GPU if it shares one
+    cpus: int = 0
+    memory_bytes: int = 0
+    gpu_memory_bytes: int | None = None
+    #: GPUs it counts for in accounts; less than its number of GPUs where one is shared
+    weight: float = 0.0
+    #: why these ('GPUs 4,5: NVLink x12')
+    note: str = ""

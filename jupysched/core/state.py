@@ -5,14 +5,19 @@ Records (Job, Gpu, Node) are immutable values; the dictionaries that hold them a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from sortedcontainers import SortedSet
+from sortedcontainers import SortedList, SortedSet
 
-from jupysched.core.job import Job, JobId, Priority
+from jupysched.core.history import History
+from jupysched.core.job import Job, JobId, UserName
+from jupysched.core.lanes import Entry, Lane, LaneKey, Merge, Passing, Rank
 from jupysched.core.resources import Gpu, GpuId, Node, NodeName
+from jupysched.core.rules import Rules
 from jupysched.core.states import HOLDING, JobState
+from jupysched.core.usage import Ledger
 
 
 @dataclass(slots=True)
@@ -24,37 +29,70 @@ class State:
     gpus: dict[GpuId, Gpu] = field(default_factory=dict)
     #: GPU -> jobs that hold it (one, unless it is shared by memory)
     holders: dict[GpuId, tuple[JobId, ...]] = field(default_factory=dict)
-    #: pending jobs of each class in the order of their submission
-    pending: dict[Priority, SortedSet] = field(default_factory=lambda: {p: SortedSet() for p in Priority})
-    #: pending jobs that wait for other jobs (--after); not in `pending`
+    #: jobs that wait for GPUs, those that are alike together
+    lanes: dict[LaneKey, Lane] = field(default_factory=dict)
+    #: where each of them stands
+    standing: dict[JobId, tuple[Lane, Entry]] = field(default_factory=dict)
+    #: pending jobs that wait for other jobs (--after); in no lane
     blocked: set[JobId] = field(default_factory=set)
-    #: jobs that hold an allocation
-    holding: dict[JobId, None] = field(default_factory=dict)
+    #: blocked jobs whose dependency ended without success
+    hopeless: set[JobId] = field(default_factory=set)
+    #: jobs that hold an allocation, in the order of their grants
+    holding: dict[JobId, Job] = field(default_factory=dict)
+    #: (time at which its limit runs out, job) of those that run
+    deadlines: SortedList = field(default_factory=SortedList)
     #: job -> jobs that named it in --after and are not ended
     dependents: dict[JobId, set[JobId]] = field(default_factory=dict)
+    #: GPU -> sentence of the admin who drained it; it outlives the node's absence
+    admin_drains: dict[GpuId, str] = field(default_factory=dict)
     #: usable GPUs that nobody holds, by node, by index
     free: dict[NodeName, SortedSet] = field(default_factory=dict)
+    #: GPUs that are shared by memory -> bytes of it that are granted
+    shared: dict[GpuId, int] = field(default_factory=dict)
+    #: CPU cores and bytes of RAM that are granted, by node
+    cpus_held: dict[NodeName, int] = field(default_factory=dict)
+    memory_held: dict[NodeName, int] = field(default_factory=dict)
+    #: who used how much, and how much of it lately
+    ledger: Ledger = field(default_factory=Ledger)
+    #: how long jobs took before
+    history: History = field(default_factory=History)
+    #: limits, shares and reservations
+    rules: Rules = field(default_factory=Rules)
     policy: str = "priority"
     policy_settings: dict[str, str] = field(default_factory=dict)
+    #: the policy itself, made from its name and settings by fold
+    order: Policy | None = field(default=None, compare=False, repr=False)
     next_id: int = 1
-    #: events folded so far
+    #: events folded so far, and when the newest happened
     version: int = 0
+    now: float = 0.0
+    _positions: tuple[int, dict[JobId, int]] = field(default=(-1, {}), compare=False, repr=False)
 
-    def queue(self) -> Iterator[Job]:
-        """Pending jobs that wait for GPUs: strict classes, first come first served within."""
-        for priority in sorted(Priority, key=lambda p: p.rank):
-            for job in tuple(self.pending[priority]):
-                yield self.jobs[job]
+    def queue(self, now: float | None = None) -> Iterator[Job]:
+        """Jobs that wait for GPUs, in the order of the policy."""
+        merge = self.merge(self.now if now is None else now)
+        while (head := merge.head()) is not None:
+            yield self.jobs[head[2]]
+            merge.take()
+
+    def merge(self, now: float) -> Merge:
+        """The queue of one cycle."""
+        order = self.order
+        if order is None:
+            return Merge((), lambda _lane, _entry, _taken: (), moves=False)
+
+        def rank_of(lane: Lane, entry: Entry, taken: Mapping[UserName, int]) -> Rank:
+            return order.rank(self, lane, entry, taken, now)
+
+        return Merge(self.lanes.values(), rank_of, moves=order.moves)
 
     def position(self, job: JobId) -> int | None:
         """1 for the head of the queue; None if the job does not wait for GPUs."""
-        ahead = 0
-        for priority in sorted(Priority, key=lambda p: p.rank):
-            ids = self.pending[priority]
-            if job in ids:
-                return ahead + int(ids.index(job)) + 1
-            ahead += len(ids)
-        return None
+        if job not in self.standing:
+            return None
+        if self._positions[0] != self.version:
+            self._positions = (self.version, {j.id: i for i, j in enumerate(self.queue(), 1)})
+        return self._positions[1].get(job)
 
     def free_gpus(self) -> int:
         """Number of usable GPUs that nobody holds."""
@@ -70,5 +108,43 @@ class State:
 
     def is_blocked(self, job: Job) -> bool:
         """Waits for a job named in --after that has not succeeded yet."""
+        if not job.spec.after:
+            return False
         known = (self.jobs.get(j) for j in job.spec.after)
         return any(other is not None and other.state is not JobState.SUCCEEDED for other in known)
+
+
+class Policy(Protocol):
+    """How the queue is ordered and who may pass, as one value. docs/policies.md builds one in 40 lines."""
+
+    name: str
+    #: one line for `jupysched policy list`
+    summary: str
+    passing: Passing
+    #: does a job that waits take GPUs from one that runs and ranks behind it?
+    preempts: bool
+    #: does the rank depend on user or class? False makes fewer lanes, hence faster cycles
+    by_user: bool
+    settings: dict[str, str]
+    #: does what one job takes in a cycle move the others of its user back?
+    moves: bool
+
+    def key(self, state: State, job: Job) -> float:
+        """The order within its lane; asked once, when the job joins it."""
+        ...
+
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+        """The order of a lane's head among the others; `taken`: GPUs given to each user earlier in this cycle."""
+        ...
+
+    def running_rank(self, state: State, job: Job, now: float) -> Rank:
+        """Where a running job stands among those that wait; asked only of policies that preempt."""
+        ...
+
+    def may_stop(self, state: State, job: Job, now: float) -> bool:
+        """May this running job have to give way at all?"""
+        ...
+
+    def next_change(self, state: State, now: float) -> float | None:
+        """When time alone changes who ranks ahead; None if only events do."""
+        ...

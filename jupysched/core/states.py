@@ -13,14 +13,17 @@ class JobState(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
+    SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
 
 ENDED = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
-#: states in which the attempt holds its allocation
+#: states in which the attempt holds its allocation (one that was suspended and is being stopped holds none)
 HOLDING = frozenset({JobState.STARTING, JobState.RUNNING, JobState.STOPPING})
+#: states in which a job waits for GPUs; a suspended one has an attempt that is frozen
+WAITING = frozenset({JobState.PENDING, JobState.SUSPENDED})
 
 
 class Reason(StrEnum):
@@ -94,6 +97,12 @@ TRANSITIONS: dict[tuple[JobState, str], frozenset[JobState]] = {
     (S.RUNNING, "attempt_lost"): frozenset({S.FAILED}),
     (S.STOPPING, "attempt_refused"): frozenset({S.CANCELLED, S.FAILED, S.PENDING}),
     (S.STOPPING, "attempt_lost"): frozenset({S.FAILED, S.CANCELLED}),
+    (S.RUNNING, "suspended"): frozenset({S.SUSPENDED}),
+    (S.SUSPENDED, "resumed"): frozenset({S.RUNNING}),
+    (S.SUSPENDED, "stop_ordered"): frozenset({S.STOPPING}),
+    (S.SUSPENDED, "attempt_ended"): frozenset({S.SUCCEEDED, S.FAILED, S.PENDING}),
+    (S.SUSPENDED, "attempt_lost"): frozenset({S.FAILED}),
+    (S.SUSPENDED, "priority_changed"): frozenset({S.SUSPENDED}),
     (S.PENDING, "priority_changed"): frozenset({S.PENDING}),
     (S.HELD, "priority_changed"): frozenset({S.HELD}),
     (S.SUCCEEDED, "requeue_asked"): frozenset({S.PENDING}),

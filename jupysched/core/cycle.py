@@ -1,0 +1,126 @@
+"""One cycle: who of those that wait starts now. Knows order, room and limits; each of them says its own verdict."""
+
+from __future__ import annotations
+
+from jupysched.core.actions import Action, Grant, Resume
+from jupysched.core.backfill import Reserved, place_around, reserve_for
+from jupysched.core.job import Job, scopes_of
+from jupysched.core.lanes import Merge, Passing
+from jupysched.core.limits import bound_now
+from jupysched.core.placement import Room, could_ever_fit
+from jupysched.core.preempt import Contest
+from jupysched.core.reserve import withheld_from
+from jupysched.core.resources import Allocation
+from jupysched.core.state import Policy, State
+from jupysched.core.states import JobState
+from jupysched.core.times import earliest
+
+#: jobs that backfill looks at beyond the head, at most, unless the policy's setting `depth` says otherwise
+DEPTH = 1000
+
+
+class Cycle:
+    """Runs once; what it found is its actions and `wake_at`."""
+
+    def __init__(self, state: State, order: Policy, now: float) -> None:
+        self.state, self.order, self.now = state, order, now
+        self.wake_at: float | None = order.next_change(state, now)
+        #: scope -> GPUs and jobs granted in this cycle; counted only where there are limits
+        self.granted: dict[str, tuple[float, int]] = {}
+        self.actions: list[Action] = []
+        self.room = Room(state)
+        self.merge = Merge((), lambda _lane, _entry, _taken: (), moves=False)
+
+    def run(self) -> list[Action]:
+        """The actions of this cycle, in order."""
+        state = self.state
+        if not self.room.total and not self.order.preempts and not self._is_picky():
+            return []
+        merge = self.merge = state.merge(self.now)
+        while (head := merge.head()) is not None:
+            job = state.jobs[head[2]]
+            if self._is_bound(job):
+                merge.close_lane()
+            elif self._start(job, self._place(job)):
+                merge.take()
+            elif not could_ever_fit(state, job.spec.request, usable=True):
+                merge.close_lane()
+            elif self.order.preempts:
+                self._contest()
+                break
+            elif self.order.passing is Passing.SKIP:
+                merge.close_lane()
+            elif self.order.passing is Passing.EASY:
+                self._backfill(job)
+                break
+            else:
+                break
+        return self.actions
+
+    def _is_picky(self) -> bool:
+        """Is there anybody who could start without a free GPU?"""
+        lanes = self.state.lanes.values()
+        return any(lane.request.gpus == 0 or lane.request.gpu_memory_bytes is not None for lane in lanes)
+
+    def _place(self, job: Job) -> Allocation | None:
+        only = job.ran_on.nodes if job.state is JobState.SUSPENDED and job.ran_on else None
+        return self.room.place(job.spec.request, only=only)
+
+    def _start(self, job: Job, allocation: Allocation | None) -> bool:
+        """Grant it, if there is something to grant."""
+        if allocation is None:
+            return False
+        if job.state is JobState.SUSPENDED:
+            self.actions.append(Resume(job=job.id, attempt=job.attempt, allocation=allocation))
+        else:
+            self.actions.append(Grant(job=job.id, attempt=job.attempt + 1, allocation=allocation))
+        self.room.take(allocation)
+        if self.state.rules.need_users:
+            for scope in scopes_of(job):
+                gpus, jobs = self.granted.get(scope, (0.0, 0))
+                self.granted[scope] = (gpus + allocation.weight, jobs + 1)
+        return True
+
+    def _is_bound(self, job: Job) -> bool:
+        """Does a limit or a reservation keep it and its like from starting?"""
+        if not self.state.rules.need_users:
+            return False
+        bound = bound_now(self.state, job, self.now, self.granted)
+        if bound is None:
+            bound = withheld_from(self.state, job, self.now, self.room.total, self.granted)
+        if bound is None:
+            return False
+        self.wake_at = earliest(self.wake_at, bound.until)
+        return True
+
+    def _backfill(self, head: Job) -> None:
+        """Start who cannot delay the head."""
+        merge, room = self.merge, self.room
+        reserved: Reserved | None = reserve_for(self.state, room, head, self.now)
+        merge.pass_over()
+        depth = int(self.order.settings.get("depth", DEPTH))
+        while reserved is not None and room.total and depth > 0 and (found := merge.head()) is not None:
+            job = self.state.jobs[found[2]]
+            depth -= 1
+            if self._is_bound(job) or room.place(job.spec.request) is None:
+                merge.close_lane()
+            elif self._start(job, place_around(self.state, room, job, reserved, self.now)):
+                merge.take()
+            else:
+                merge.pass_over()
+
+    def _contest(self) -> None:
+        """Walk on through the queue, with the GPUs of those who rank behind within reach."""
+        merge = self.merge
+        walk = Contest(self.state, self.order, self.room, self.now)
+        while not walk.is_over and (head := merge.head()) is not None:
+            walk.settle_until(head[0], head[1], head[2])
+            job = self.state.jobs[head[2]]
+            if self._is_bound(job):
+                merge.close_lane()
+            elif self._start(job, self._place(job)) or walk.promise(job):
+                merge.take()
+            else:
+                merge.close_lane()
+        walk.settle_rest()
+        self.actions += walk.stops()

@@ -1,0 +1,109 @@
+"""Who waits, in lanes of jobs that are alike, and how lanes merge into one queue. Knows nothing of GPUs.
+
+Within a lane the order stands still while time passes (it is sorted once, when a job joins); between lanes the policy
+ranks the heads anew in each cycle. So a cycle costs as many comparisons as there are lanes and grants, not jobs."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sortedcontainers import SortedList
+
+from jupysched.core.job import Job, JobId, Priority, UserName
+from jupysched.core.resources import Request
+
+#: smaller is served first
+Rank = tuple[float, ...]
+#: (order within the lane, since, job)
+Entry = tuple[float, float, JobId]
+LaneKey = tuple[str | int | None, ...]
+
+
+class Passing(StrEnum):
+    """What may start past a job that does not fit."""
+
+    NONE = "none"
+    SKIP = "skip"
+    EASY = "easy"
+
+
+@dataclass(slots=True)
+class Lane:
+    """Jobs of one shape (and of one user and class, if the policy tells them apart), in order."""
+
+    key: LaneKey
+    #: of its first job; what the others ask for differs in time limit alone
+    request: Request
+    user: UserName
+    groups: tuple[str, ...]
+    priority: Priority
+    entries: SortedList = field(default_factory=SortedList)
+
+
+def lane_key(job: Job, *, by_user: bool) -> LaneKey:
+    """Jobs of one key wait in one lane."""
+    r = job.spec.request
+    if by_user:
+        user, rank, groups = job.spec.user, job.priority.rank, ",".join(job.spec.groups)
+        return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes, user, rank, groups)
+    return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes)
+
+
+RankOf = Callable[[Lane, Entry, Mapping[UserName, int]], Rank]
+#: (rank, since, job, sequence, lane, entry, the rest of the lane)
+Head = tuple[Rank, float, JobId, int, Lane, Entry, Iterator[Entry]]
+
+
+class Merge:
+    """The queue of one cycle: head() is the job to serve next, given what was taken before."""
+
+    __slots__ = ("heads", "moves", "rank_of", "taken")
+
+    def __init__(self, lanes: Iterable[Lane], rank_of: RankOf, *, moves: bool) -> None:
+        self.rank_of = rank_of
+        #: does what one job takes move the others of its user back?
+        self.moves = moves
+        #: GPUs given to each user in this cycle
+        self.taken: dict[UserName, int] = {}
+        self.heads: list[Head] = []
+        for number, lane in enumerate(lanes):
+            rest = iter(lane.entries)
+            entry = next(rest)
+            self.heads.append((rank_of(lane, entry, self.taken), entry[1], entry[2], number, lane, entry, rest))
+        heapq.heapify(self.heads)
+
+    def head(self) -> Head | None:
+        """The job to serve next, left where it is."""
+        heads = self.heads
+        if not self.moves or not self.taken:
+            return heads[0] if heads else None
+        while heads:
+            rank, since, job, number, lane, entry, rest = heads[0]
+            rank_now = self.rank_of(lane, entry, self.taken)
+            if rank_now <= rank:
+                return heads[0]
+            heapq.heapreplace(heads, (rank_now, since, job, number, lane, entry, rest))
+        return None
+
+    def take(self) -> None:
+        """The head was served: count it for its user, and let the next of its lane step up."""
+        lane = self.heads[0][4]
+        self.taken[lane.user] = self.taken.get(lane.user, 0) + (lane.request.gpus or 1)
+        self.pass_over()
+
+    def pass_over(self) -> None:
+        """Leave the head where it waits, and look at the next of its lane."""
+        _rank, _since, _job, number, lane, _entry, rest = self.heads[0]
+        entry = next(rest, None)
+        if entry is None:
+            heapq.heappop(self.heads)
+        else:
+            rank = self.rank_of(lane, entry, self.taken)
+            heapq.heapreplace(self.heads, (rank, entry[1], entry[2], number, lane, entry, rest))
+
+    def close_lane(self) -> None:
+        """Nothing like the head can start in this cycle."""
+        heapq.heappop(self.heads)

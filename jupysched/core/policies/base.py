@@ -1,0 +1,60 @@
+"""What most policies share: an order that they refine. Knows settings; a policy itself says how it ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jupysched.core.job import Job, UserName
+from jupysched.core.lanes import Entry, Lane, Passing, Rank
+from jupysched.core.state import State
+
+
+class Order:
+    """First come, first served, nobody passes, nobody is preempted; a policy overrides what it changes."""
+
+    name = "order"
+    summary = ""
+    passing = Passing.NONE
+    preempts = False
+    #: does its order make sense of preemption? Then the setting `preempt` (on, off) decides
+    can_preempt = False
+    by_user = False
+    moves = False
+    min_run_s = 60.0
+    most_preemptions = float("inf")
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self.settings = dict(settings)
+        if "backfill" in settings:
+            self.passing = Passing(settings["backfill"])
+        if "preempt" in settings and self.can_preempt:
+            self.preempts = settings["preempt"] in ("on", "true", "yes", "1")
+        #: seconds that an attempt is left in peace, and times that a job may be preempted
+        self.min_run_s = self.number("min_run_s", self.min_run_s)
+        self.most_preemptions = self.number("most_preemptions", self.most_preemptions)
+
+    def number(self, name: str, default: float) -> float:
+        """A setting as a number."""
+        return float(self.settings.get(name, default))
+
+    def key(self, state: State, job: Job) -> float:
+        """All alike: the order within a lane is that of arrival."""
+        return 0.0
+
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+        """All alike."""
+        return ()
+
+    def running_rank(self, state: State, job: Job, now: float) -> Rank:
+        """Ahead of all who wait."""
+        return (float("-inf"),)
+
+    def may_stop(self, state: State, job: Job, now: float) -> bool:
+        """Not within min_run_s of its grant, and not more than so many times."""
+        if job.preemptions >= self.most_preemptions:
+            return False
+        return job.granted_at is None or now - job.granted_at >= self.min_run_s
+
+    def next_change(self, state: State, now: float) -> float | None:
+        """Time alone changes nothing."""
+        return None

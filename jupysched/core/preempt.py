@@ -1,0 +1,190 @@
+"""Who gives way to whom. Knows ranks, and the GPUs that running jobs would give back; knows nothing of how they stop.
+
+The contest walks all live jobs, running or not, from the best rank on. Each takes GPUs of one node while there are any:
+a running job keeps its own if they are not promised to somebody ahead of it, else it gives way; a waiting one takes
+free GPUs, else those of jobs ranked behind it. So nobody is stopped whose GPUs are not needed by a better-ranked job,
+and a cycle after the stops were ordered orders no more of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jupysched.core.actions import Action, Stop, Suspend
+from jupysched.core.job import Job, JobId
+from jupysched.core.lanes import Rank
+from jupysched.core.placement import Room, fits_type, split_gang
+from jupysched.core.resources import Allocation, GpuKind, NodeName, Request
+from jupysched.core.state import Policy, State
+from jupysched.core.states import JobState, Reason
+
+Running = tuple[Rank, float, JobId]
+
+
+@dataclass(slots=True)
+class Yard:
+    """GPUs of each node that are not free yet and would be: of jobs that are stopping, and of jobs not walked past."""
+
+    coming: dict[NodeName, int] = field(default_factory=dict)
+
+    def add(self, parts: list[tuple[NodeName, int]], sign: int = 1) -> None:
+        """Count a job's GPUs in, or out."""
+        for name, count in parts:
+            self.coming[name] = self.coming.get(name, 0) + sign * count
+
+    def has(self, parts: list[tuple[NodeName, int]]) -> bool:
+        """Are a job's GPUs all unpromised?"""
+        return all(self.coming.get(name, 0) >= count for name, count in parts)
+
+
+class Contest:
+    """One walk. Started by the cycle when the head of the queue finds no free GPUs."""
+
+    def __init__(self, state: State, order: Policy, room: Room, now: float) -> None:
+        self.state, self.order, self.room, self.now = state, order, room, now
+        self.yard = Yard()
+        #: running jobs that may have to give way, best rank first
+        self.running: list[Running] = []
+        #: for whom the GPUs of a node were promised last
+        self.for_whom: dict[NodeName, Job] = {}
+        #: those who do
+        self.gone: list[Running] = []
+        self._line_up()
+
+    def _line_up(self) -> None:
+        order, state, now = self.order, self.state, self.now
+        rank, may_stop = order.running_rank, order.may_stop
+        yard = self.yard
+        for job in state.holding.values():
+            held = job.allocation
+            if held is None or held.gpu_memory_bytes is not None:
+                continue
+            if job.state is JobState.STOPPING:
+                yard.add(parts_of(state, held))
+            elif may_stop(state, job, now):
+                self.running.append((rank(state, job, now), job.since, job.id))
+                yard.add(parts_of(state, held))
+        self.running.sort()
+
+    def settle_until(self, rank: Rank, since: float, job_id: JobId) -> None:
+        """Running jobs that rank ahead of this one keep their GPUs, or give way to those ahead of them."""
+        number = 0
+        here = (rank, since, job_id)
+        for entry in self.running:
+            if entry > here:
+                break
+            number += 1
+            self._settle(entry)
+        del self.running[:number]
+
+    def _settle(self, entry: Running) -> None:
+        held = self.state.jobs[entry[2]].allocation
+        if held is None:
+            return
+        parts = parts_of(self.state, held)
+        if self.yard.has(parts):
+            self.yard.add(parts, -1)
+        else:
+            self.gone.append(entry)
+
+    def settle_rest(self) -> None:
+        """Nobody who waits is left to look at."""
+        for entry in self.running:
+            self._settle(entry)
+        self.running.clear()
+
+    @property
+    def is_over(self) -> bool:
+        """Is there nothing left that could be given to anybody?"""
+        return not self.room.total and not any(self.yard.coming.values())
+
+    def promise(self, job: Job) -> bool:
+        """Keep GPUs for a job that finds too few free ones: those that are free there, and some that will be."""
+        request = job.spec.request
+        parts = self._choose(request)
+        if parts is None:
+            return False
+        for name, count in parts:
+            free = len(self.room.free.get(name, ()))
+            self.room.withhold(name, min(free, count))
+            self.yard.coming[name] = self.yard.coming.get(name, 0) - max(0, count - free)
+            self.for_whom[name] = job
+        return True
+
+    def _choose(self, request: Request) -> list[tuple[NodeName, int]] | None:
+        """The nodes where it costs least."""
+        state, room, coming = self.state, self.room, self.yard.coming
+        counts = {
+            name: found
+            for name, node in state.nodes.items()
+            if (found := len(room.free.get(name, ())) + coming.get(name, 0)) > 0
+            and (len(state.nodes) == 1 or all(g in state.gpus and fits_type(state.gpus[g], request) for g in node.gpus))
+            and room.has_cpus(node, request)
+        }
+        if request.gpu_memory_bytes is not None or not request.gpus:
+            return None
+        if request.nodes != 1:
+            return split_gang(state, request, counts)
+        able = [name for name, count in counts.items() if count >= request.gpus]
+        if not able:
+            return None
+        if len(able) == 1:
+            return [(able[0], request.gpus)]
+        return [(min(able, key=lambda name: self._cost(name, request.gpus)), request.gpus)]
+
+    def _cost(self, name: NodeName, need: int) -> tuple[float, int]:
+        """GPU-seconds of running attempts that would be lost there, and GPUs that would stand free beside it."""
+        state = self.state
+        free = len(self.room.free.get(name, ()))
+        left = self.yard.coming.get(name, 0) - max(0, need - free)
+        lost = 0.0
+        for _rank, _since, job_id in self.running:
+            job = state.jobs[job_id]
+            held = job.allocation
+            if held is None or name not in held.nodes:
+                continue
+            count = dict(parts_of(state, held))[name]
+            if left >= count:
+                left -= count
+            else:
+                lost += len(held.gpus) * (1.0 + self.now - (job.granted_at or self.now))
+        return (lost, free)
+
+    def stops(self) -> list[Action]:
+        """Orders for those who give way, the worst-ranked first."""
+        actions: list[Action] = []
+        for _rank, _since, job_id in reversed(self.gone):
+            job = self.state.jobs[job_id]
+            held = job.allocation
+            if held is None:
+                continue
+            whom = next((self.for_whom[n] for n in held.nodes if n in self.for_whom), None)
+            detail = f"for job {whom.id} ({whom.spec.name}, {whom.spec.user})" if whom else ""
+            if may_freeze(self.state, job, self.order):
+                actions.append(Suspend(job=job.id, attempt=job.attempt, detail=detail))
+            else:
+                stop = Stop(
+                    job=job.id, attempt=job.attempt, reason=Reason.PREEMPTED, then=JobState.PENDING, detail=detail,
+                    checkpoint=True,
+                )  # fmt: skip
+                actions.append(stop)
+        return actions
+
+
+def may_freeze(state: State, job: Job, order: Policy) -> bool:
+    """Is it set to be frozen instead of stopped, and does it run on CPU slots alone? (GPU memory cannot be frozen.)"""
+    held = job.allocation
+    if order.settings.get("preempt_by") != "suspend" or held is None or job.state is not JobState.RUNNING:
+        return False
+    return all(g in state.gpus and state.gpus[g].kind is GpuKind.CPU_SLOT for g in held.gpus)
+
+
+def parts_of(state: State, held: Allocation) -> list[tuple[NodeName, int]]:
+    """How many GPUs an allocation has on which node."""
+    if len(held.nodes) == 1:
+        return [(held.nodes[0], len(held.gpus))]
+    counts: dict[NodeName, int] = dict.fromkeys(held.nodes, 0)
+    for gpu in held.gpus:
+        known = state.gpus.get(gpu)
+        if known is not None:
+            counts[known.node] = counts.get(known.node, 0) + 1
+    return list(counts.items())
