@@ -51,7 +51,8 @@ class DaskCluster:
         """Announce the GPUs, each drained until its agent is there, and bring the agents up in the background."""
         self._heard, self._node = heard, node
         self._gpus = tuple(await asyncio.to_thread(self._probe.inventory))
-        here = this_node(NodeName(socket.gethostname()), self._gpus, self._probe.links())
+        name = self._gpus[0].node if self._gpus else NodeName(socket.gethostname())
+        here = this_node(name, self._gpus, self._probe.links())
         self._tell([NodeJoined(at=self._clock(), node=here, gpus=self._gpus)])
         self._drain("Its agent (a Dask worker) is starting.")
         self._life = asyncio.create_task(self._live(), name="dask cluster")

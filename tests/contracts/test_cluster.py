@@ -1,0 +1,281 @@
+"""Every Cluster carries orders and says what became of them: the twin, agents in the daemon, and dask-cuda workers alike."""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupysched.adapters.launcher_client import LauncherClient
+from jupysched.adapters.local_cluster import LocalCluster
+from jupysched.core.events import Event, NodeJoined
+from jupysched.core.job import Exit
+from jupysched.core.resources import Gpu
+from jupysched.ports import Heard, StartOrder
+from jupysched.testing.cluster import ENDED_WELL, FakeCluster, FakeMachine
+from tests.adapters.dask_host import DaskHost
+from tests.adapters.job_directories import FOREVER, an_order, job_directory, printed
+from tests.adapters.machines import run_directory
+from tests.leaks import temporary_home
+from tests.waiting import eventually_async
+
+GRACE = (30.0, 30.0)
+#: what a job does -> the cell that does it
+CELLS = {
+    "ends": "print('hello')",
+    "fails": "print('hello')\nraise ValueError('no such layer')",
+    "goes on": FOREVER,
+    "ignores interrupts": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(600)",
+}
+#: ... and what the twin makes of it
+OUTCOMES: dict[str, Exit | None] = {
+    "ends": ENDED_WELL,
+    "fails": Exit(code=1, outcome="error", error="ValueError: no such layer", sentence="ValueError: no such layer"),
+    "goes on": None,
+    "ignores interrupts": None,
+}
+numbers = itertools.count(1)
+
+
+@dataclass
+class Subject:
+    """A cluster under test, with what it said."""
+
+    cluster: Any
+    home: Path
+    heard: list[Heard] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def is_twin(self) -> bool:
+        return isinstance(self.cluster, FakeCluster)
+
+    async def open(self) -> "Subject":
+        await self.cluster.start(heard=self.heard.append, node=self.events.extend)
+        return self
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        return next(event.gpus for event in self.events if isinstance(event, NodeJoined))
+
+    def order(self, does: str, **more: Any) -> StartOrder:
+        number = next(numbers)
+        if self.is_twin:
+            return an_order(Path("/nowhere", does), self.gpus[:1], job=number)
+        directory = job_directory(self.home, f"{number} {does}", CELLS.get(does, does), **more)
+        return an_order(directory, self.gpus[:1], job=number)
+
+    async def start(self, does: str, **more: Any) -> StartOrder:
+        order = self.order(does, **more)
+        self.cluster.order_start(order)
+        return order
+
+    async def until(self, order: StartOrder, kind: str) -> Heard:
+        """Wait until the cluster says this of the attempt."""
+        return await eventually_async(
+            lambda: next((h for h in self.heard if (h.job, h.attempt, h.kind) == (order.job, order.attempt, kind)), None),
+            within_s=90,
+            what=f"job {order.job} {kind}; so far {self.heard}",
+        )
+
+    async def until_up(self, order: StartOrder) -> None:
+        """Wait until the cell itself is under way."""
+        await self.until(order, "running")
+        if self.is_twin:
+            if "ignores" in order.name:
+                self.cluster.harden(order)
+        else:
+            await eventually_async(lambda: "up" in printed(Path(order.directory)))
+
+    def kinds(self, order: StartOrder) -> list[str]:
+        return [h.kind for h in self.heard if (h.job, h.attempt) == (order.job, order.attempt)]
+
+
+@pytest.fixture(scope="module")
+def dask_home() -> Iterator[Path]:
+    with temporary_home() as path:
+        yield path
+
+
+@pytest.fixture(
+    params=[
+        "twin",
+        "local",
+        pytest.param("dask", marks=[pytest.mark.slow, pytest.mark.leaky, pytest.mark.xdist_group("dask")]),
+    ]
+)
+async def subject(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Subject]:
+    if request.param == "twin":
+        opened = await Subject(FakeCluster(script=lambda order: OUTCOMES[order.name]), home).open()
+        yield opened
+        await opened.cluster.close()
+    elif request.param == "local":
+        opened = await Subject(LocalCluster(str(run_directory(home)), slots=2, node="node0"), home).open()
+        yield opened
+        await opened.cluster.close()
+        await end_launcher(home)
+    else:
+        host: DaskHost = request.getfixturevalue("dask_host")
+        opened = await Subject(host, request.getfixturevalue("dask_home")).open()
+        await eventually_async(host.all_usable, within_s=120, what="all agents")
+        yield opened
+        await opened.cluster.close()
+
+
+async def end_launcher(home: Path) -> None:
+    """Let the launcher of a home end, and be gone."""
+    launcher = LauncherClient(str(run_directory(home)))
+    answers: list[Any] = []
+    await launcher.start()
+    launcher.request({"op": "ping"}, answers.append)
+    launcher.request({"op": "quit"}, answers.append)
+    await eventually_async(lambda: len(answers) == 2)
+    await eventually_async(lambda: is_gone(answers[0]["pid"]))
+    await launcher.close()
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            return True
+    except ChildProcessError:
+        pass
+    return not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_node_and_its_gpus_are_announced(subject: Subject) -> None:
+    node = next(event.node for event in subject.events if isinstance(event, NodeJoined))
+    assert ("node0", tuple(gpu.id for gpu in subject.gpus)) == (node.name, node.gpus)
+
+
+async def test_an_attempt_is_heard_running_and_then_ended(subject: Subject) -> None:
+    order = await subject.start("ends")
+    ended = await subject.until(order, "ended")
+    assert (["running", "ended"], ENDED_WELL) == (subject.kinds(order), ended.exit)
+
+
+async def test_an_error_of_the_cell_is_told(subject: Subject) -> None:
+    ended = await subject.until(await subject.start("fails"), "ended")
+    assert ("error", "ValueError: no such layer") == (ended.exit.outcome, ended.exit.error)
+
+
+async def test_a_second_order_for_a_live_attempt_is_answered_running(subject: Subject) -> None:
+    order = await subject.start("goes on")
+    await subject.until_up(order)
+    subject.cluster.order_start(order)
+    await eventually_async(lambda: subject.kinds(order) == ["running", "running"])
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    await subject.until(order, "ended")
+
+
+async def test_an_order_for_an_ended_attempt_runs_nothing_again(subject: Subject) -> None:
+    order = await subject.start("ends")
+    await subject.until(order, "ended")
+    subject.heard.clear()
+    subject.cluster.order_start(order)
+    ended = await subject.until(order, "ended")
+    assert ended.exit == ENDED_WELL
+    if not subject.is_twin:
+        assert printed(Path(order.directory)) == "hello\n"
+
+
+async def test_a_stop_order_interrupts(subject: Subject) -> None:
+    order = await subject.start("goes on")
+    await subject.until_up(order)
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    ended = await subject.until(order, "ended")
+    assert (ended.exit.outcome, ended.exit.error) == ("interrupted", "KeyboardInterrupt")
+
+
+async def test_a_stop_order_that_follows_the_start_order_at_once_is_not_lost(subject: Subject) -> None:
+    order = subject.order("goes on")
+    subject.cluster.order_start(order)
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    ended = await subject.until(order, "ended")
+    assert ended.exit.outcome != "ok"
+
+
+async def test_a_second_stop_order_escalates(subject: Subject) -> None:
+    order = await subject.start("ignores interrupts")
+    await subject.until_up(order)
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    ended = await subject.until(order, "ended")
+    assert ended.exit.signal in (signal.SIGTERM, signal.SIGKILL)
+
+
+async def test_an_attempt_that_was_never_started_can_be_stopped_and_never_starts(subject: Subject) -> None:
+    order = subject.order("goes on")
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    refused = await subject.until(order, "refused")
+    assert refused.sentence == "It was stopped before it started."
+
+
+async def test_what_cannot_be_started_is_refused_with_a_sentence(subject: Subject) -> None:
+    if subject.is_twin:
+        subject.cluster._script = lambda order: "cannot run jobs with /no/such/python"
+    order = await subject.start("ends", **({} if subject.is_twin else {"executable": "/no/such/python"}))
+    refused = await subject.until(order, "refused")
+    assert "/no/such/python" in refused.sentence
+
+
+async def test_a_lost_shim_is_told_and_nothing_runs_again(subject: Subject) -> None:
+    order = await subject.start("goes on")
+    await subject.until_up(order)
+    if subject.is_twin:
+        subject.cluster.lose(order)
+    else:
+
+        os.kill(json.loads(Path(order.directory, "a1", "shim.json").read_text())["pid"], signal.SIGKILL)
+    await subject.until(order, "lost")
+    subject.heard.clear()
+    subject.cluster.order_start(order)
+    await subject.until(order, "lost")
+    assert subject.kinds(order) == ["lost"]
+
+
+async def reopened(subject: Subject) -> Subject:
+    """The cluster of the daemon that follows."""
+    await subject.cluster.close()
+    if subject.is_twin:
+        machine: FakeMachine = subject.cluster.machine
+        return await Subject(FakeCluster(subject.gpus, machine=machine), subject.home).open()
+    if isinstance(subject.cluster, LocalCluster):
+        return await Subject(
+            LocalCluster(str(run_directory(subject.home)), slots=2, node="node0"), subject.home
+        ).open()
+    await asyncio.to_thread(subject.cluster.end)
+    again = await Subject(subject.cluster, subject.home).open()
+    await eventually_async(subject.cluster.all_usable, within_s=120)
+    return again
+
+
+async def test_the_cluster_that_follows_adopts_what_runs_and_what_ended_meanwhile(subject: Subject) -> None:
+    goes_on, ends = await subject.start("goes on"), subject.order("ends")
+    await subject.until_up(goes_on)
+    subject.cluster.order_start(ends)
+    await subject.until(ends, "ended")
+    follower = await reopened(subject)
+    for order in (goes_on, ends):
+        follower.cluster.adopt(order)
+    await follower.until(goes_on, "running")
+    ended = await follower.until(ends, "ended")
+    follower.cluster.order_stop(goes_on, grace_s=GRACE)
+    stopped = await follower.until(goes_on, "ended")
+    assert (ENDED_WELL, "interrupted") == (ended.exit, stopped.exit.outcome)
+    if not isinstance(subject.cluster, DaskHost):
+        await follower.cluster.close()
+
+
+async def test_an_order_that_was_journalled_and_never_arrived_is_started_on_adoption(subject: Subject) -> None:
+    order = subject.order("ends")
+    subject.cluster.adopt(order)
+    ended = await subject.until(order, "ended")
+    assert ended.exit == ENDED_WELL
