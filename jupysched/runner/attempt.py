@@ -218,9 +218,11 @@ class Attempt:
         """Serve readers to the last byte, but do not wait for ever for one that sleeps."""
         deadline = time.monotonic() + _LINGER_S
         while True:
-            for reader in self.recorder.push():
+            gone = self.recorder.push()
+            served = [reader for reader in self.recorder.readers.values() if not reader.waits]
+            for reader in {*gone, *served}:
                 self.control.drop(reader.connection.fileno())
-            waiting = [fd for fd, reader in self.recorder.readers.items() if reader.waits]
+            waiting = list(self.recorder.readers)
             left = deadline - time.monotonic()
             if not waiting or left <= 0:
                 break

@@ -15,7 +15,6 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from jupysched import spool
@@ -30,15 +29,17 @@ LONELY_S = 600.0
 _SETTLE_S = 0.5
 
 
-@dataclass(slots=True, eq=False)
 class Order:
     """A start order on its way."""
 
-    request: dict[str, Any]
-    reply: Reply
-    want: Want
-    #: pairs that died under it
-    tries: int = 0
+    __slots__ = ("reply", "request", "tries", "want")
+
+    def __init__(self, request: dict[str, Any], reply: Reply, want: Want) -> None:
+        self.request = request
+        self.reply = reply
+        self.want = want
+        #: pairs that died under it
+        self.tries = 0
 
 
 class Launcher:

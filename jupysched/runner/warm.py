@@ -13,8 +13,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jupysched.runner import environment
 from jupysched.runner.safe import SAFE_PRELOADS
@@ -41,28 +40,27 @@ main()
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Want:
+class Want(NamedTuple):
     """What a job wants of its zygote."""
 
     #: user, interpreter, prefix, import-relevant environment: must be equal
     key: tuple[Any, ...]
     #: modules it would like to find imported
     preload: frozenset[str]
-    executable: str = field(compare=False)
-    env: dict[str, str] = field(compare=False)
-    uid: int | None = field(compare=False, default=None)
+    executable: str
+    env: dict[str, str]
+    uid: int | None
 
     @classmethod
     def of(cls, launch: dict[str, Any], uid: int | None = None) -> Want:
         executable, env = launch["executable"], environment.job_environment(launch, {})
         key = (uid, executable, launch.get("prefix"), environment.import_key(env))
         preload = frozenset(launch.get("preload") or ()) & frozenset(SAFE_PRELOADS)
-        return cls(key=key, preload=preload, executable=executable, env=env, uid=uid)
+        return cls(key, preload, executable, env, uid)
 
     def light(self) -> Want:
         """Return the same without preloads."""
-        return Want(key=self.key, preload=frozenset(), executable=self.executable, env=self.env, uid=self.uid)
+        return self._replace(preload=frozenset())
 
 
 class Zygote:
