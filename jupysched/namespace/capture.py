@@ -86,7 +86,7 @@ def reads(
         stored=frozenset(flow.stored),
         imports=frozenset(flow.imports),
         mentioned=frozenset(flow.mentioned),
-        outputs=_outputs(flow, user_ns),
+        outputs=_outputs(cell, flow, user_ns),
     )
 
 
@@ -148,11 +148,12 @@ def _is_variable(name: str, user_ns: Mapping[str, object]) -> bool:
     return not is_private(name)
 
 
-def _outputs(flow: Flow, user_ns: Mapping[str, object]) -> tuple[int, ...]:
+def _outputs(cell: str, flow: Flow, user_ns: Mapping[str, object]) -> tuple[int, ...]:
     kept = user_ns.get("Out")
     if "Out" not in flow.needed or not isinstance(kept, Mapping):
         return ()
-    return tuple(k for k in kept if isinstance(k, int))
+    literal = [int(n) for n in re.findall(r"\bOut\[(\d+)\]", cell)]
+    return tuple(k for k in (literal or kept) if k in kept)
 
 
 def module_parts(module: types.ModuleType, mentioned: Iterable[str], loaded: Iterable[str]) -> list[str]:

@@ -71,8 +71,9 @@ class _Change:
         self.deleted = [
             n for n in baseline.received if n not in namespace and (out_names is None or n in out_names)
         ]
-        self.patches = list(baseline.tracked.patches())
+        self.patches, self.replaced = baseline.tracked.patches()
         changed = {id(baseline.tracked.numbered[number]) for number, _, _ in self.patches}
+        self.new |= {n: v for n, v in visible.items() if id(v) in self.replaced}
         kept = {n: v for n, v in visible.items() if n in baseline.received and n not in self.new}
         self.touched = names_that_reach(kept, changed) if changed else []
         if out_names is not None:
@@ -90,7 +91,7 @@ class _Change:
         writer = PayloadWriter(
             home=self.namespace,
             objects=self.objects,
-            seeds=unique(self.baseline.tracked.seeds()),
+            seeds=unique(self.baseline.tracked.seeds(without=self.replaced)),
             big=() if self._is_short_of_memory() else big_blobs(values),
         )
         add = writer.try_add if careful else writer.add

@@ -7,15 +7,11 @@ from typing import Any
 
 from jupysched.namespace.errors import NotPicklable
 from jupysched.namespace.objects import ObjectStore
+from jupysched.namespace.opaque import HashOnly
 from jupysched.namespace.pickling import NotebookPickler
 from jupysched.namespace.refusals import CREATE_INSIDE, REFUSED, Refused, full_name, parts
 
 _MOST_STEPS = 30
-
-
-class _NoStore(ObjectStore):
-    def put(self, buffer: object, *, name: str | None = None) -> str:  # noqa: ARG002
-        return ""
 
 
 def reason(error: BaseException) -> str:
@@ -52,7 +48,7 @@ def _failure(value: Any, home: dict[str, Any], objects: ObjectStore) -> BaseExce
     from jupysched.namespace.pickling import standard_seeds, unique
 
     seeds = unique(standard_seeds(home))
-    pickler = NotebookPickler(io.BytesIO(), home=home, objects=_NoStore(objects.folder), seeds=seeds)
+    pickler = NotebookPickler(io.BytesIO(), home=home, objects=HashOnly(objects.folder), seeds=seeds)
     try:
         pickler.dump(value)
     except Exception as error:  # noqa: BLE001  this is what was asked

@@ -90,10 +90,11 @@ class DequeFacet(ListFacet):
 
 class DictFacet:
     def take(self, obj: Any) -> Any:
-        return dict(dict.items(obj))
+        # only an OrderedDict keeps an order of its own; other classes may compute their items()
+        return dict(obj.items()) if type(obj) is collections.OrderedDict else dict(dict.items(obj))
 
     def change(self, obj: Any, before: Any) -> Any:
-        return delta(before, dict(dict.items(obj)))
+        return delta(before, self.take(obj))
 
     def apply(self, obj: Any, patch: Delta) -> None:
         cls: Any = collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict
@@ -285,16 +286,14 @@ def _facets_of_class(cls: type) -> tuple[str, ...]:
         if cls is torch.Tensor or cls is torch.nn.Parameter:
             return ("tensor",)
     kinds = [kind for base, kind in _BY_BASE if issubclass(cls, base)]
-    if cls.__dictoffset__ or slot_names(cls):
-        kinds.append("instance")
     if _has_hidden_state(cls):
         kinds.append("opaque")
+    elif cls.__dictoffset__ or slot_names(cls):
+        kinds.append("instance")
     return tuple(kinds)
 
 
 def _has_hidden_state(cls: type) -> bool:
-    """Return whether objects of this class hold more than their attributes and items."""
-    if cls.__module__ in {"collections", "builtins"} or any(cls is base for base, _ in _BY_BASE):
-        return False
-    own = [vars(base) for base in cls.__mro__ if base not in (object, *(b for b, _ in _BY_BASE))]
+    """Return whether objects of this class say themselves what of them travels."""
+    own = [vars(base) for base in cls.__mro__ if base.__module__ not in {"builtins", "collections"}]
     return any(name in names for names in own for name in ("__reduce__", "__reduce_ex__", "__getstate__"))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import reprlib
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jupysched.namespace import ambient
 from jupysched.namespace.explain import reason
-from jupysched.namespace.facets import FACETS, MISSING, Delta
+from jupysched.namespace.facets import MISSING, Delta
 from jupysched.namespace.objects import ObjectStore
+from jupysched.namespace.opaque import REPLACED
 from jupysched.namespace.pack import Sent
 from jupysched.namespace.payload import PayloadReader
 from jupysched.namespace.pickling import standard_seeds
@@ -45,15 +47,15 @@ def land(result_path: Path, user_ns: dict[str, Any], sent: Sent, objects: Object
     register_sources(reader.header["sources"])
     landing = Landing(failures=list(reader.header["notes"]))
     names: dict[str, Any] = {}
-    clashing: set[int] = set()
+    patches: list[tuple[int, str, Any]] = []
     for label, value, error in reader.read():
         if error is not None:
             landing.failures.append(_failure(label, error))
         elif label[0] == "patch":
-            if not _apply(sent.tracked, label[1], label[2], value, landing):
-                clashing.add(id(sent.tracked.numbered[label[1]]))
+            patches.append((label[1], label[2], value))
         else:
             names[label[1]] = value
+    clashing = _apply_all(sent.tracked, patches, landing)
     for tensor, copy in sent.copies:
         _refresh(tensor, copy)
     for name, value in names.items():
@@ -76,23 +78,33 @@ def _failure(label: tuple[Any, ...], error: BaseException) -> str:
     return f"{what} did not come back: {reason(error)}."
 
 
-def _apply(tracked: Tracked, number: int, kind: str, patch: Any, landing: Landing) -> bool:
-    """Return whether the original has the job's state now; false where the notebook changed it meanwhile."""
-    obj = tracked.numbered[number]
+def _apply_all(tracked: Tracked, patches: list[tuple[int, str, Any]], landing: Landing) -> set[int]:
+    """Return the ids of originals that the notebook changed meanwhile, so that the job's state was not put there."""
+    # Look at all before the first is changed: one object's state may be part of another's.
+    here = [_change_here(tracked, number, kind) for number, kind, _ in patches]
+    clashing: set[int] = set()
+    for (number, kind, patch), mine in zip(patches, here, strict=True):
+        wanted: Any = patch
+        if mine is REPLACED or (mine is not MISSING and not _same_patch(mine, patch)):
+            clashing.add(id(tracked.numbered[number]))
+            if not (isinstance(mine, Delta) and isinstance(patch, Delta)):
+                continue
+            wanted, clear = _without_clashes(patch, mine)
+            if clear:
+                clashing.discard(id(tracked.numbered[number]))
+        try:
+            tracked.apply(number, kind, wanted)
+        except Exception as error:  # noqa: BLE001  one object that refuses its state costs only itself
+            kind_name = type(tracked.numbered[number]).__name__
+            landing.failures.append(f"A change in an object of type {kind_name} did not come back: {reason(error)}.")
+    return clashing
+
+
+def _change_here(tracked: Tracked, number: int, kind: str) -> Any:
     try:
-        here = tracked.patch(number, kind)
+        return tracked.patch(number, kind)
     except Exception:  # noqa: BLE001  what can't be compared counts as unchanged
-        here = MISSING
-    clear = True
-    if here is not MISSING and not _same_patch(here, patch):
-        if not (isinstance(here, Delta) and isinstance(patch, Delta)):
-            return False
-        patch, clear = _without_clashes(patch, here)
-    try:
-        FACETS[kind].apply(obj, patch)
-    except Exception as error:  # noqa: BLE001  one object that refuses its state costs only itself
-        landing.failures.append(f"A change in an object of type {type(obj).__name__} did not come back: {reason(error)}.")
-    return clear
+        return MISSING
 
 
 def _without_clashes(patch: Delta, here: Delta) -> tuple[Delta, bool]:
@@ -196,9 +208,9 @@ def load_values(
     result_path = Path(result_path)
     source = PayloadReader(input_path or result_path.parent.parent / "input.pickle", user_ns, objects)
     register_sources(source.header["sources"])
-    received = {label[1]: value for label, value, error in source.read() if error is None}
-    numbered = source.numbered()
-    seeds = [numbered.get(n) for n in range(max(numbered, default=-1) + 1)]
+    received = {label[1]: value for label, value, error in source.read() if error is None and label[0] == "name"}
+    tracked = Tracked(source.numbered(), first=sys.maxsize)
+    seeds = tracked.seeds()
     reader = PayloadReader(result_path, user_ns, objects, seeds=seeds)
     register_sources(reader.header["sources"])
     values: dict[str, Any] = {}
@@ -206,7 +218,7 @@ def load_values(
         if error is not None:
             continue
         if label[0] == "patch":
-            FACETS[label[2]].apply(numbered[label[1]], value)
+            tracked.apply(label[1], label[2], value)
         else:
             values[label[1]] = value
     values.update({name: received[name] for name in reader.header["touched"] if name in received})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import types
@@ -18,7 +19,7 @@ from jupysched.namespace.objects import ObjectStore
 from jupysched.namespace.payload import PayloadWriter, big_blobs
 from jupysched.namespace.pickling import standard_seeds
 from jupysched.namespace.sources import collect_sources
-from jupysched.namespace.walk import Tracked
+from jupysched.namespace.walk import Tracked, home_types
 
 _serials = itertools.count(1)
 
@@ -97,7 +98,6 @@ def pack_inputs(
     header = {
         "version": list(sys.version_info[:3]),
         "dropped": sorted(found.dropped),
-        "outputs": {n: None for n in found.outputs},
         "imports": packing.imports(),
         "sources": collect_sources(packing.writer.pickler.filenames),
         "ambient": ambient.collect(),
@@ -123,6 +123,7 @@ class _Packing:
         self.needed = list(dict.fromkeys(needed))
         self.sent: dict[str, Any] = {}
         self.report: list[Traveller] = []
+        self.tried: set[str] = set()
         first = [user_ns[name] for name in (*self.needed, *found.wanted)]
         self.writer = PayloadWriter(
             home=user_ns, objects=objects, big=big_blobs(first), shared_roots=_shared_roots(first)
@@ -131,20 +132,35 @@ class _Packing:
     def run(self) -> None:
         """Pack what must travel and what its functions read, then what may."""
         queue = list(self.needed)
+        self._types_first([self.user_ns[name] for name in queue])
+        queue += self._read_by_functions()
         while queue:
-            name = queue.pop(0)
-            if name in self.sent:
-                continue
-            self._must(name)
-            queue += self._read_by_functions()
+            name = min(queue, key=lambda n: _rank(self.user_ns[n]))
+            queue.remove(name)
+            if name not in self.sent:
+                self._must(name)
+                queue += [n for n in self._read_by_functions() if n not in queue]
         optional = [*self.found.wanted, *self._read_by_functions(stored=True)]
         while optional:
             name = optional.pop(0)
             if name not in self.sent and name in self.user_ns:
                 self._may(name)
                 optional += [n for n in self._read_by_functions(stored=None) if n not in self.tried]
+        for number in self.found.outputs:
+            self._may_output(number)
 
-    tried: set[str] = set()
+    def _types_first(self, values: Sequence[object]) -> None:
+        """Pack the notebook's classes and functions that values hold before the values.
+
+        What their code needs is then there when a value's __setstate__ or __hash__ runs on arrival.
+        """
+        for number, found in enumerate(home_types(values)):
+            with contextlib.suppress(Exception):  # the value that holds it will say why
+                self.writer.try_add(("home", number), found)
+
+    def _may_output(self, number: int) -> None:
+        with contextlib.suppress(Exception):  # as in _may
+            self.writer.try_add(("output", number), self.user_ns["Out"][number])
 
     def _read_by_functions(self, *, stored: bool | None = False) -> list[str]:
         """Return names that packed functions read and that have not travelled yet."""
@@ -167,7 +183,7 @@ class _Packing:
             raise not_picklable(name, value, error, home=self.user_ns, objects=self.writer.pickler.objects) from error
 
     def _may(self, name: str) -> None:
-        self.tried = self.tried | {name}
+        self.tried.add(name)
         try:
             self._add(name, self.writer.try_add)
         except (ObjectStoreFull, KeyboardInterrupt, MemoryError):
@@ -187,6 +203,15 @@ class _Packing:
         packages = [v for v in self.sent.values() if isinstance(v, types.ModuleType) and hasattr(v, "__path__")]
         loaded = [name for name, module in list(sys.modules.items()) if module is not None]
         return sorted({part for package in packages for part in module_parts(package, mentioned, loaded)})
+
+
+def _rank(value: object) -> int:
+    """Return what travels first: modules, then code, then plain values."""
+    if isinstance(value, types.ModuleType):
+        return 0
+    if isinstance(value, type | types.FunctionType):
+        return 1
+    return 2 if type(value) in (int, float, str, bool, bytes, type(None)) else 3
 
 
 def _shared_roots(values: Sequence[object]) -> frozenset[int]:

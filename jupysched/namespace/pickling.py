@@ -151,6 +151,12 @@ def _reduce_lru(_: NotebookPickler, cached: Any) -> Any:
     return restore.lru_cached, args, cached.__dict__, None, None, restore.lru_state
 
 
+def _reduce_cached_property(_: NotebookPickler, made: Any) -> Any:
+    # up to Python 3.11 it holds a lock
+    state = {"attrname": made.attrname, "__doc__": made.__doc__}
+    return functools.cached_property, (made.func,), (None, state), None, None, restore.named_attributes
+
+
 def _reduce_code(_: NotebookPickler, code: types.CodeType) -> Any:
     made, args = internals._code_reduce(code)
     # cloudpickle hides the file name, and with it the source that tracebacks and inspect look for
@@ -188,6 +194,7 @@ def _reduce_file(_: NotebookPickler, file: Any) -> Any:
 
 _REDUCERS: dict[type, Callable[[NotebookPickler, Any], Any]] = {
     types.CellType: _reduce_cell,
+    functools.cached_property: _reduce_cached_property,
     types.CodeType: _reduce_code,
     _LruWrapper: _reduce_lru,
     types.MappingProxyType: _reduce_proxy,

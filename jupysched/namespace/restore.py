@@ -74,6 +74,12 @@ def lru_state(made: Any, state: dict[str, Any]) -> None:
     made.__dict__.update(state)
 
 
+def named_attributes(made: Any, state: tuple[None, dict[str, Any]]) -> None:
+    """Set these attributes."""
+    for name, value in state[1].items():
+        setattr(made, name, value)
+
+
 def proxy(mapping: Mapping[Any, Any]) -> types.MappingProxyType[Any, Any]:
     """Return a read-only view of this very mapping."""
     return types.MappingProxyType(mapping)

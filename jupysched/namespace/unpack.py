@@ -45,8 +45,11 @@ def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> 
     for label, value, error in reader.read():
         if error is not None:
             raise error
-        namespace[label[1]] = value
-        received.add(label[1])
+        if label[0] == "name":
+            namespace[label[1]] = value
+            received.add(label[1])
+        elif label[0] == "output":
+            namespace.setdefault("Out", {})[label[1]] = value
     for name, stand_in in placeholder_names(header).items():
         namespace[name] = stand_in
         received.add(name)

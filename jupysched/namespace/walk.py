@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from jupysched.namespace import buffer_facets  # noqa: F401  registers the facets of arrays and tensors
 from jupysched.namespace.arrays import array_root
-from jupysched.namespace.facets import FACETS, MISSING, attributes, facets_of, is_by_value
+from jupysched.namespace.facets import FACETS, MISSING, Delta, attributes, delta, facets_of, is_by_value
+from jupysched.namespace.opaque import REPLACED, Opaque, State, apply_state, reduced
 
 _DULL = {str, bytes, int, float, bool, type(None), complex}
 _ATOMS = {str, bytes, int, float, tuple, bool, type(None), frozenset}
@@ -27,6 +29,7 @@ class Tracked:
     snapshots: dict[tuple[int, str], Any] = field(default_factory=dict)
     #: facets are taken of objects from this number on; below it are the seeds
     first: int = 0
+    _opaque: Opaque | None = None
 
     def __post_init__(self) -> None:
         seen: set[int] = set()
@@ -35,34 +38,93 @@ class Tracked:
                 continue
             seen.add(id(obj))
             for kind in facets_of(obj):
-                facet = FACETS.get(kind)
-                if facet is not None:
-                    try:
-                        self.snapshots[number, kind] = facet.take(obj)
-                    except Exception:  # noqa: BLE001, S112  an object that can't be looked at is taken as constant
-                        continue
+                self._take(number, kind, obj)
+
+    def _take(self, number: int, kind: str, obj: Any) -> None:
+        try:
+            self.snapshots[number, kind] = self._facet(kind).take(obj)
+        except Exception:  # noqa: BLE001  an object that can't be looked at is taken as constant
+            if kind == "opaque":
+                self._take(number, "instance", obj)
+
+    def _facet(self, kind: str) -> Any:
+        if kind != "opaque":
+            return FACETS[kind]
+        if self._opaque is None:
+            self._opaque = Opaque(self.numbered)
+        return self._opaque
 
     def patch(self, number: int, kind: str) -> Any:
-        """Return the patch from the snapshot to now, or MISSING."""
+        """Return the patch from the snapshot to now, MISSING, or REPLACED for what can't be patched in place."""
         snapshot = self.snapshots.get((number, kind), MISSING)
         if snapshot is MISSING:
             return MISSING
-        return FACETS[kind].change(self.numbered[number], snapshot)
+        return self._facet(kind).change(self.numbered[number], snapshot)
 
-    def patches(self) -> Iterator[tuple[int, str, Any]]:
-        """Yield (number, facet, patch) for everything that has changed."""
+    def apply(self, number: int, kind: str, patch: Any) -> None:
+        """Put a patch into the original."""
+        if kind == "opaque":
+            apply_state(self.numbered[number], patch.value)
+        else:
+            FACETS[kind].apply(self.numbered[number], patch)
+
+    def patches(self) -> tuple[list[tuple[int, str, Any]], set[int]]:
+        """Return (number, facet, patch) for all that changed, and the ids of objects that must travel as new ones."""
+        found: dict[tuple[int, str], Any] = {}
+        replaced: set[int] = set()
         for number, kind in self.snapshots:
             try:
                 patch = self.patch(number, kind)
-            except Exception:  # noqa: BLE001, S112  as in __post_init__
+            except Exception:  # noqa: BLE001, S112  as in _take
                 continue
-            if patch is not MISSING:
-                yield number, kind, patch
+            if patch is REPLACED:
+                replaced.add(id(self.numbered[number]))
+            elif patch is not MISSING:
+                found[number, kind] = patch
+        if replaced:
+            self._patch_holders(found, replaced)
+        return [(number, kind, patch) for (number, kind), patch in found.items()], replaced
 
-    def seeds(self) -> list[Any]:
-        """Return the objects in the order of their numbers."""
+    def _patch_holders(self, found: dict[tuple[int, str], Any], replaced: set[int]) -> None:
+        """Make every holder of a replaced object point to the new one: in place, or by being replaced itself."""
+        growing = True
+        while growing:
+            growing = False
+            for number, obj in self.numbered.items():
+                if number < self.first or id(obj) in replaced or type(obj) in _DULL:
+                    continue
+                if not any(id(part) in replaced for part in children(obj)):
+                    continue
+                kind = next((k for k in ("list", "dict", "set", "deque", "instance", "cell", "function", "class")
+                             if (number, k) in self.snapshots), None)
+                if kind is not None:
+                    found[number, kind] = _whole(self.snapshots[number, kind], self._facet(kind).take(obj), replaced)
+                elif (number, "opaque") in self.snapshots and (state := _state_of(obj)) is not None:
+                    found[number, "opaque"] = state
+                else:
+                    replaced.add(id(obj))
+                    growing = True
+
+    def seeds(self, *, without: Set[int] = frozenset()) -> list[Any]:
+        """Return the objects in the order of their numbers; None for those that must travel as new ones."""
         count = max(self.numbered, default=-1) + 1
-        return [self.numbered.get(number) for number in range(count)]
+        every = [self.numbered.get(number) for number in range(count)]
+        return [None if id(obj) in without else obj for obj in every] if without else every
+
+
+def _whole(before: Any, now: Any, replaced: set[int]) -> Any:
+    """Return a patch that sets at least the parts that are replaced."""
+    if not isinstance(now, dict):
+        return list(now) if isinstance(now, frozenset) else now
+    patch = delta(before, now)
+    patch = Delta({}, []) if patch is MISSING else patch
+    patch.changed.update({k: v for k, v in now.items() if id(v) in replaced or id(k) in replaced})
+    return patch
+
+
+def _state_of(obj: Any) -> State | None:
+    made = reduced(obj)
+    return State(made[2]) if not isinstance(made, str) and len(made) > 2 and made[2] is not None else None  # noqa: PLR2004
 
 
 def names_that_reach(names: Mapping[str, Any], changed: set[int]) -> list[str]:
@@ -124,3 +186,20 @@ def _buffers_of(obj: Any) -> Iterable[Any]:
         except (NotImplementedError, RuntimeError):  # sparse and meta tensors have no storage
             return ()
     return ()
+
+
+def home_types(values: Iterable[Any], *, most: int = 2000) -> list[Any]:
+    """Return the classes of the notebook whose objects these values hold, as far as a short look tells."""
+    found: dict[int, Any] = {}
+    level = collections.deque(values)
+    seen: set[int] = set()
+    while level and len(seen) < most:
+        obj = level.popleft()
+        if id(obj) in seen or type(obj) in _DULL:
+            continue
+        seen.add(id(obj))
+        cls = type(obj)
+        if is_by_value(cls) and not isinstance(obj, type):
+            found[id(cls)] = cls
+        level.extend(part for part in itertools.islice(children(obj), most) if type(part) not in _DULL)
+    return list(found.values())
