@@ -91,7 +91,7 @@ class Attempt:
         for fd in ready:
             if fd not in (self.out, self.err, self.pidfd):
                 self._serve(fd, ready[fd])
-        self.stopping.escalate_if_due()
+        self.stopping.act_if_due()
         self._push()
         return self.pidfd not in ready
 

@@ -28,7 +28,8 @@ def listen() -> None:
     global _owner  # noqa: PLW0603
     _owner = os.getpid()
     signal.signal(signal.SIGINT, _interrupt)
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _told_to_end)
+    signal.signal(signal.SIGURG, _nudged)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -37,7 +38,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _nudged(number: int, frame: FrameType | None) -> None:
+    """Do nothing: what matters is that the system call has returned and Python looks at its signals."""
+
+
+def _told_to_end(number: int, frame: FrameType | None) -> None:
     global _asked  # noqa: PLW0603
     if os.getpid() != _owner:
         # A forked child: it ends as a program does.

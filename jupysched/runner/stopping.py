@@ -12,6 +12,10 @@ import time
 
 from jupysched.runner import tree
 
+#: Seconds after a signal at which the job is nudged. A signal that arrives in the instant before Python enters a system
+#: call is noted but not acted upon until that call returns, which may be hours; any later signal makes it return. SIGURG
+#: means nothing to a program that does not ask for it, and the job's process does nothing on it (runner.signals).
+NUDGES_S = (0.02, 0.1, 0.5, 2.0)
 #: Seconds after the interrupt, and after SIGTERM, where the request names none.
 GRACE_S = (10.0, 10.0)
 
@@ -25,6 +29,7 @@ class Stopping:
         self._due: float | None = None
         self._grace = GRACE_S
         self._frozen = False
+        self._nudges: list[float] = []
 
     @property
     def asked(self) -> bool:
@@ -41,6 +46,11 @@ class Stopping:
         """Raise KeyboardInterrupt in the cell, nothing more."""
         self.thaw()
         tree.send({self._job}, signal.SIGINT)
+        self._nudge_later()
+
+    def _nudge_later(self) -> None:
+        now = time.monotonic()
+        self._nudges = [now + delay for delay in NUDGES_S]
 
     def freeze(self) -> None:
         """Suspend every process of the job; repeated, because a process may fork while it is looked for."""
@@ -56,11 +66,17 @@ class Stopping:
             tree.send(self._everyone(), signal.SIGCONT)
 
     def seconds_left(self) -> float | None:
-        """Return seconds until the next step is due, or None."""
-        return None if self._due is None else max(0.0, self._due - time.monotonic())
+        """Return seconds until something is due, or None."""
+        due = [*self._nudges[:1], *([] if self._due is None else [self._due])]
+        return max(0.0, min(due) - time.monotonic()) if due else None
 
-    def escalate_if_due(self) -> None:
-        if self._due is not None and time.monotonic() >= self._due:
+    def act_if_due(self) -> None:
+        """Nudge or escalate when it is time to."""
+        now = time.monotonic()
+        while self._nudges and now >= self._nudges[0]:
+            del self._nudges[0]
+            tree.send({self._job}, signal.SIGURG)
+        if self._due is not None and now >= self._due:
             self._advance()
 
     def _advance(self) -> None:
@@ -70,6 +86,7 @@ class Stopping:
             self._due = time.monotonic() + self._grace[0]
         elif self._step == 2:
             self._to_group(signal.SIGTERM)
+            self._nudge_later()
             self._due = time.monotonic() + self._grace[1]
         else:
             # What can fork may fork between look and signal: the sweep after the job's end finds the rest.
