@@ -8,14 +8,20 @@ __version__ = "0.1.0.dev0"
 
 #: What users reach as `jupysched.NAME`, and the module behind each; loaded when first asked for.
 _DOORS = {
-    "submit": "jupysched.client",
-    "jobs": "jupysched.client",
-    "Job": "jupysched.client",
+    "submit": "jupysched.magic.api",
+    "jobs": "jupysched.magic.api",
+    "Job": "jupysched.magic.api",
     "log": "jupysched.runner.metrics",
     "checkpoint": "jupysched.runner.metrics",
     "restored": "jupysched.runner.metrics",
     "should_stop": "jupysched.runner.metrics",
 }
+
+# Type checkers believe this name; nobody else pays for what it hides.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jupysched.magic.api import Job, jobs, submit
+    from jupysched.runner.metrics import checkpoint, log, restored, should_stop
 
 __all__ = ["Job", "__version__", "checkpoint", "jobs", "log", "restored", "should_stop", "submit"]
 
@@ -41,6 +47,13 @@ def load_ipython_extension(shell: object) -> None:
     from jupysched.magic import load
 
     load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Take the magics away again; called by `%unload_ext jupysched`. Jobs go on."""
+    from jupysched.magic import unload
+
+    unload(shell)
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:
