@@ -35,14 +35,16 @@ class Attempt:
     def __init__(
         self, order: dict[str, Any], job_pid: int, pidfd: int, orders: int, pipes: tuple[int, int], nonce: bytes
     ) -> None:
-        """Give the job its order. The current directory is the attempt's own, with shim.json in it."""
+        """Make ready in the current directory, then give the job its order: what may fail, fails before that.
+
+        Raises: OSError; then nothing was started.
+        """
         self.order = order
         self.pidfd = pidfd
         self.out, self.err = pipes
         self.open = set(pipes)
         self.joiner = Joiner(nonce)
         self.held = {Kind.STDOUT: b"", Kind.STDERR: b""}
-        os.write(orders, json.dumps(order).encode() + b"\n")
         self.recorder = Recorder(spool.FRAMES)
         self.started_at = self.recorder.now()
         self.stopping = Stopping(job_pid)
@@ -56,7 +58,14 @@ class Attempt:
         for fd in pipes:
             self.all.register(fd, select.POLLIN)
         spool.write_json(spool.START, order)
+        self._give_order(orders)
         self._tell("running", {"pid": os.getpid(), "job_pid": job_pid, "at": self.started_at})
+
+    def _give_order(self, orders: int) -> None:
+        try:
+            os.write(orders, json.dumps(self.order).encode() + b"\n")
+        except BrokenPipeError:
+            return  # the job is dead already: how it died is read from its pidfd
 
     def _watch(self, fd: int, mask: int = select.POLLIN) -> None:
         self.all.register(fd, mask)

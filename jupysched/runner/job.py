@@ -26,6 +26,7 @@ from jupysched.spool import Kind
 
 #: An order that has not come after so long comes later.
 _IDLE_MS = 20
+_OOM_SCORE = "300"
 
 
 def run(ends: Ends, shell: Any) -> NoReturn:
@@ -35,6 +36,7 @@ def run(ends: Ends, shell: Any) -> NoReturn:
         channel = Channel(ends.stdout, ends.stderr, ends.nonce)
         channel.become_standard()
         faulthandler.enable(channel.stderr)
+        _offer_to_oom_killer()
         shell.channel, shell.owner = channel, os.getpid()
         _rehearse_if_idle(ends.orders, shell)
         order = _read_order(ends.orders)
@@ -49,6 +51,15 @@ def run(ends: Ends, shell: Any) -> NoReturn:
         os.write(2, traceback.format_exc().encode("utf-8", "replace"))
     finally:
         os._exit(code)
+
+
+def _offer_to_oom_killer() -> None:
+    """When memory runs out the job goes first, not its shim, the daemon or the user's notebooks."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write(_OOM_SCORE)
+    except OSError:
+        return
 
 
 def _rehearse_if_idle(orders: int, shell: Any) -> None:

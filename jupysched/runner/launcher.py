@@ -107,8 +107,9 @@ class Launcher:
         if (answer := self._settled(path)) is not None:
             reply({"ok": True, "answer": answer})
             return
-        launch = spool.read_json(os.path.join(request["directory"], spool.LAUNCH))
-        if launch is None:
+        file = os.path.join(request["directory"], spool.LAUNCH)
+        launch = spool.read_json(file)
+        if launch is None or not _may_say(file, request.get("uid")):
             reply({"ok": False, "error": f"{request['directory']} holds no readable {spool.LAUNCH}"})
             return
         order = Order(request, reply, Want.of(launch, request.get("uid")))
@@ -138,7 +139,7 @@ class Launcher:
         zygote.used_at = time.monotonic()
         if not zygote.pairs:
             self.waiting.append(order)
-            if not zygote.asked:
+            if zygote.asked < len(self.waiting):
                 zygote.ask()
             return
         self._hand(zygote.pairs.pop(0), order)
@@ -246,12 +247,19 @@ class Launcher:
             sweep_after(path)
 
 
+def _may_say(file: str, uid: int | None) -> bool:
+    """Tell whether the file is that user's own word; a launcher that is root believes nobody else about them."""
+    return uid is None or os.lstat(file).st_uid == uid
+
+
 def sweep_after(path: str) -> set[int]:
-    """End what the job of a lost shim left behind; return who was there."""
-    shim = spool.read_json(os.path.join(path, spool.SHIM))
+    """End what the job of a lost shim left behind; return who was there. Ends only what belongs to the file's owner."""
+    file = os.path.join(path, spool.SHIM)
+    shim = spool.read_json(file)
     if shim is None or shim["boot"] != spool.boot_id():
         return set()
-    return tree.sweep_lost(path, shim["job_pid"], set(shim["pipes"]))
+    left = tree.Left(path, int(shim["job_pid"]), frozenset(shim["pipes"]), os.stat(file).st_uid)
+    return tree.sweep_lost(left)
 
 
 def main(arguments: list[str] | None = None) -> int:

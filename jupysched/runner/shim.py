@@ -72,8 +72,11 @@ def stand_by(launcher: socket.socket, run_job: RunJob) -> NoReturn:
         if attempt is not None:
             attempt.run()
             code = 0
+    except BaseException:  # this program is wrong: said in the zygote's log; the job ends with its supervisor
+        import traceback
+
+        traceback.print_exc()
     finally:
-        # Also when this program is wrong: the job must not outlive its supervisor.
         os._exit(code)
 
 

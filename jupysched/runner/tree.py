@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import time
+from typing import NamedTuple
 
 #: Seconds that what a job left behind may take to end by itself after SIGTERM.
 SWEEP_GRACE_S = 0.5
@@ -118,16 +119,25 @@ def sweep(root: int) -> set[int]:
     return swept
 
 
-def sweep_lost(spool: str, session: int, pipes: set[str]) -> set[int]:
-    """End what the job of a dead shim left behind, and return who was there.
+class Left(NamedTuple):
+    """By what the processes of a dead shim's job are known: without their subreaper they are nobody's children."""
 
-    Without their subreaper they are nobody's children. They are known by the job's session, by the tag in their
-    environment (programs started) or by an output pipe of the job that they still hold (children forked and no more).
-    """
-    mark = f"{TAG}={spool}".encode()
+    #: the attempt's directory, which programs that were started have in their environment
+    spool: str
+    #: the job's session
+    session: int
+    #: the job's output pipes, which children that were only forked still hold
+    pipes: frozenset[str]
+    #: who may be meant at all
+    uid: int
+
+
+def sweep_lost(left: Left) -> set[int]:
+    """End what the job of a dead shim left behind, and return who was there."""
+    mark = f"{TAG}={left.spool}".encode()
     swept: set[int] = set()
     for _ in range(20):
-        found = {pid for pid in parents() if pid != os.getpid() and _is_left(pid, mark, session, pipes)}
+        found = {pid for pid in parents() if pid != os.getpid() and _is_left(pid, left, mark)}
         if not found:
             break
         swept |= found
@@ -136,18 +146,20 @@ def sweep_lost(spool: str, session: int, pipes: set[str]) -> set[int]:
     return swept
 
 
-def _is_left(pid: int, mark: bytes, session: int, pipes: set[str]) -> bool:
+def _is_left(pid: int, left: Left, mark: bytes) -> bool:
     try:
-        if os.getsid(pid) == session:
+        if os.stat(f"/proc/{pid}").st_uid != left.uid:
+            return False
+        if os.getsid(pid) == left.session:
             return True
         with open(f"/proc/{pid}/environ", "rb") as file:
             if mark in file.read().split(b"\0"):
                 return True
         for name in os.listdir(f"/proc/{pid}/fd"):
-            if os.readlink(f"/proc/{pid}/fd/{name}") in pipes:
+            if os.readlink(f"/proc/{pid}/fd/{name}") in left.pipes:
                 return True
     except OSError:
-        pass
+        return False
     return False
 
 

@@ -18,7 +18,14 @@ print("three")
 40 + 2
 """
     job = node.run(cell)
-    assert job.sequence() == ["text:one\n", "display_data", "text:two\n", "display_data", "text:three\n", "execute_result"]
+    assert job.sequence() == [
+        "text:one\n",
+        "display_data",
+        "text:two\n",
+        "display_data",
+        "text:three\n",
+        "execute_result",
+    ]
     assert job.messages("execute_result")[0] == {"data": {"text/plain": "42"}, "metadata": {}, "execution_count": 5}
 
 
@@ -30,9 +37,7 @@ def test_many_displays_between_many_lines_keep_their_places(node: Node) -> None:
     assert [m["data"]["text/plain"] for m in job.messages("display_data")] == [str(i) * 3000 for i in range(300)]
 
 
-@pytest.mark.parametrize(
-    ("interactivity", "results"), [("last_expr", ["'b'"]), ("all", ["1", "'b'"]), ("none", [])]
-)
+@pytest.mark.parametrize(("interactivity", "results"), [("last_expr", ["'b'"]), ("all", ["1", "'b'"]), ("none", [])])
 def test_the_notebooks_interactivity_holds(node: Node, interactivity: str, results: list[str]) -> None:
     job = node.run("1\n'b'", interactivity=interactivity)
     assert [m["data"]["text/plain"] for m in job.messages("execute_result")] == results
@@ -186,7 +191,9 @@ def test_figures_are_shown_by_show_and_at_the_end(node: Node) -> None:
 
 @pytest.mark.parametrize("module", ["tqdm.auto", "tqdm.notebook"])
 def test_bars_are_text_because_no_browser_listens(node: Node, module: str) -> None:
-    job = node.run(f"from {module} import tqdm, trange\nfor i in tqdm(range(3), desc='bar'): pass\nfor i in trange(2): pass")
+    job = node.run(
+        f"from {module} import tqdm, trange\nfor i in tqdm(range(3), desc='bar'): pass\nfor i in trange(2): pass"
+    )
     assert (job.outcome, job.messages("display_data")) == ("ok", [])
     assert "bar: 100%" in job.stderr
     assert "3/3" in job.stderr
@@ -221,7 +228,7 @@ def test_a_fault_in_c_leaves_a_trace_under_the_cell(node: Node) -> None:
 
 def test_spawned_children_find_what_the_cell_and_the_notebook_defined(node: Node) -> None:
     scope: dict[str, object] = {"__name__": "__main__"}
-    exec("RATE = 3\ndef scale(x):\n    return x * RATE", scope)  # noqa: S102 - as the notebook would
+    exec("RATE = 3\ndef scale(x):\n    return x * RATE", scope)
     names = {name: scope[name] for name in ("scale", "RATE")}
     cell = """
 import multiprocessing as mp
@@ -236,7 +243,9 @@ with mp.get_context("spawn").Pool(1) as pool:
 
 
 def test_metrics_are_frames_of_their_own(node: Node) -> None:
-    job = node.run("import jupysched\njupysched.log(step=1, loss=0.5, worst=float('inf'))\nprint(jupysched.should_stop())")
+    job = node.run(
+        "import jupysched\njupysched.log(step=1, loss=0.5, worst=float('inf'))\nprint(jupysched.should_stop())"
+    )
     import json
 
     (metrics,) = [json.loads(frame.payload) for frame in job.frames if frame.kind == 4]
@@ -250,5 +259,5 @@ def test_a_checkpoint_is_there_for_the_next_attempt(node: Node) -> None:
     job.start(attempt=2)
     from tests.waiting import eventually
 
-    eventually(lambda: (job.path(2) / "exit.json").exists())
+    eventually((job.path(2) / "exit.json").exists)
     assert b"{'epoch': 3}" in (job.path(2) / "frames").read_bytes()

@@ -17,7 +17,13 @@ pytestmark = pytest.mark.leaky
 
 
 def test_a_job_has_the_kernels_surroundings_and_its_own_gpus(node: Node) -> None:
-    env = {"PATH": os.environ["PATH"], "HOME": "/tmp", "TAG": "run 1 = ü", "CUDA_VISIBLE_DEVICES": "0,1,2", "JPY_PARENT_PID": "1"}
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": "/tmp",
+        "TAG": "run 1 = ü",
+        "CUDA_VISIBLE_DEVICES": "0,1,2",
+        "JPY_PARENT_PID": "1",
+    }
     cell = """
 import os, sys
 here = dict(os.environ)
@@ -147,7 +153,12 @@ def test_orders_on_one_connection_are_answered_with_their_ids(own_node: Node) ->
 
 @pytest.mark.parametrize(
     ("env", "same"),
-    [({"ANY": "1"}, True), ({"OMP_NUM_THREADS": "1"}, False), ({"LD_LIBRARY_PATH": "/x"}, False), ({"PYTHONPATH": "/x"}, False)],
+    [
+        ({"ANY": "1"}, True),
+        ({"OMP_NUM_THREADS": "1"}, False),
+        ({"LD_LIBRARY_PATH": "/x"}, False),
+        ({"PYTHONPATH": "/x"}, False),
+    ],
 )
 def test_a_zygote_is_shared_by_what_agrees_on_what_matters_for_imports(env: dict[str, str], *, same: bool) -> None:
     plain = {"executable": "python", "prefix": "/usr", "env": {"PATH": "/bin"}, "preload": ["torch", "mine"]}

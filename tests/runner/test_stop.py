@@ -58,7 +58,9 @@ def test_a_deadlock_can_be_interrupted(node: Node) -> None:
 
 
 def test_waiting_for_threads_can_be_interrupted(node: Node) -> None:
-    job = started(node, "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nx = 1\nprint('ready')")
+    job = started(
+        node, "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nx = 1\nprint('ready')"
+    )
     eventually(lambda: b"ready" in (job.path() / "frames").read_bytes())
     job.tell(op="stop", grace_s=[30, 30])
     job.follow()

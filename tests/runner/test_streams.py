@@ -57,7 +57,9 @@ def test_a_printed_line_is_shown_while_c_code_holds_the_interpreter(node: Node) 
 
 
 def test_children_write_where_the_cell_writes(node: Node) -> None:
-    job = node.run("import subprocess, sys\nprint('a')\nsubprocess.run(['echo', 'b'])\nsubprocess.run(['echo', 'c'], stdout=sys.stdout)\nprint('d')")
+    job = node.run(
+        "import subprocess, sys\nprint('a')\nsubprocess.run(['echo', 'b'])\nsubprocess.run(['echo', 'c'], stdout=sys.stdout)\nprint('d')"
+    )
     assert job.stdout == "a\nb\nc\nd\n"
 
 

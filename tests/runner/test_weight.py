@@ -22,7 +22,19 @@ SHIM = {
     "jupysched.runner.stopping", "jupysched.runner.tree",
 }  # fmt: skip
 #: Heavy parts of the standard library that neither may pull in.
-HEAVY = {"asyncio", "ctypes.util", "email", "http", "inspect", "logging", "multiprocessing", "pydoc", "ssl", "typing_extensions", "unittest"}
+HEAVY = {
+    "asyncio",
+    "ctypes.util",
+    "email",
+    "http",
+    "inspect",
+    "logging",
+    "multiprocessing",
+    "pydoc",
+    "ssl",
+    "typing_extensions",
+    "unittest",
+}
 
 
 def loaded(module: str) -> set[str]:
@@ -50,4 +62,8 @@ def test_only_the_standard_library_is_imported_at_module_level(path: Path) -> No
             imported.add(node.module or "")
     allowed = {*sys.stdlib_module_names, "jupysched"}
     assert {name for name in imported if name.partition(".")[0] not in allowed} == set()
-    assert {name for name in imported if name.startswith("jupysched.") and not name.startswith(("jupysched.runner", "jupysched.spool"))} == set()
+    assert {
+        name
+        for name in imported
+        if name.startswith("jupysched.") and not name.startswith(("jupysched.runner", "jupysched.spool"))
+    } == set()
