@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jupysched.core.job import Job, kinds_of
 from jupysched.core.limits import time_limit_of
-from jupysched.core.placement import Room, could_ever_fit
+from jupysched.core.placement import Room, could_ever_fit, parts_of
 from jupysched.core.resources import Allocation, NodeName, Request
 from jupysched.core.state import State
 from jupysched.core.states import JobState
@@ -49,23 +50,23 @@ def end_of(state: State, job: Job, now: float) -> float:
     return math.inf if found is None else max(now, now + found - before)
 
 
-def reserve_for(state: State, room: Room, job: Job, now: float) -> Reserved | None:
+def reserve_for(
+    state: State, room: Room, job: Job, now: float, started: Iterable[tuple[Job, Allocation]] = ()
+) -> Reserved | None:
     """The earliest time and node at which the head job has its GPUs, if all goes as stated.
 
+    `started`: jobs that this cycle has granted, which the state does not know yet.
     None, and then nobody passes it, if it spreads over nodes or if nothing is known of when those ahead will end."""
     request = job.spec.request
     if request.nodes != 1:
         return None
     ends: dict[NodeName, list[tuple[float, int]]] = {}
-    for holder in state.holding.values():
-        held = holder.allocation
+    holders = [(holder, holder.allocation) for holder in state.holding.values()]
+    for holder, held in (*holders, *started):
         if held is None or held.gpu_memory_bytes is not None:
             continue
         end = now if holder.state is JobState.STOPPING else end_of(state, holder, now)
-        for name in held.nodes:
-            count = len(held.gpus) if len(held.nodes) == 1 else sum(
-                1 for g in held.gpus if g in state.gpus and state.gpus[g].node == name
-            )  # fmt: skip
+        for name, count in parts_of(state, held):
             ends.setdefault(name, []).append((end, count))
     best: Reserved | None = None
     for name in state.nodes:
@@ -83,12 +84,10 @@ def _earliest(free: int, ends: list[tuple[float, int]], need: int, now: float) -
     """(when, GPUs over) as GPUs of one node come free; None if they never suffice."""
     if free >= need:
         return (now, free - need)
-    for number, (end, count) in enumerate(ends):
+    for end, count in ends:
         free += count
         if free >= need:
-            # What ends at the same moment is free then too.
-            later = (c for e, c in ends[number + 1 :] if e == end)
-            return (end, free + sum(later) - need)
+            return (end, free - need)
     return None
 
 

@@ -28,6 +28,8 @@ class Cycle:
         #: scope -> GPUs and jobs granted in this cycle; counted only where there are limits
         self.granted: dict[str, tuple[float, int]] = {}
         self.actions: list[Action] = []
+        #: jobs granted in this cycle
+        self.started: list[tuple[Job, Allocation]] = []
         self.room = Room(state)
         self.merge = Merge((), lambda _lane, _entry, _taken: (), moves=False)
 
@@ -75,6 +77,7 @@ class Cycle:
         else:
             self.actions.append(Grant(job=job.id, attempt=job.attempt + 1, allocation=allocation))
         self.room.take(allocation)
+        self.started.append((job, allocation))
         if self.state.rules.need_users:
             for scope in scopes_of(job):
                 gpus, jobs = self.granted.get(scope, (0.0, 0))
@@ -96,7 +99,7 @@ class Cycle:
     def _backfill(self, head: Job) -> None:
         """Start who cannot delay the head."""
         merge, room = self.merge, self.room
-        reserved: Reserved | None = reserve_for(self.state, room, head, self.now)
+        reserved: Reserved | None = reserve_for(self.state, room, head, self.now, self.started)
         merge.pass_over()
         depth = int(self.order.settings.get("depth", DEPTH))
         while reserved is not None and room.total and depth > 0 and (found := merge.head()) is not None:

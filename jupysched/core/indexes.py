@@ -54,7 +54,7 @@ def _join_queue(state: State, job: Job) -> None:
         note_hopeless(state, job)
     else:
         join_lane(state, job)
-    state.ledger.moved(scopes, state.now, pending=1)
+    state.ledger.queued(scopes, 1)
 
 
 def join_lane(state: State, job: Job) -> None:
@@ -107,7 +107,7 @@ def _hold(state: State, job: Job) -> None:
         state.holders[gpu] = (*state.holders.get(gpu, ()), job.id)
         reindex_free(state, gpu)
     _count_node(state, held, 1)
-    state.ledger.moved(scopes_of(job), state.now, gpus=held.weight, running=1)
+    state.ledger.holds(scopes_of(job), state.now, held.weight, 1)
     end = deadline_of(state, job)
     if end is not None:
         state.deadlines.add((end, job.id))
@@ -118,7 +118,7 @@ def _leave(state: State, job: Job) -> None:
         state.blocked.discard(job.id)
         state.hopeless.discard(job.id)
         _leave_lane(state, job)
-        state.ledger.moved(scopes_of(job), state.now, pending=-1)
+        state.ledger.queued(scopes_of(job), -1)
     elif job.state in HOLDING:
         state.holding.pop(job.id, None)
         held = job.allocation
@@ -135,7 +135,7 @@ def _leave(state: State, job: Job) -> None:
                 state.holders.pop(gpu, None)
             reindex_free(state, gpu)
         _count_node(state, held, -1)
-        state.ledger.moved(scopes_of(job), state.now, gpus=-held.weight, running=-1)
+        state.ledger.holds(scopes_of(job), state.now, -held.weight, -1)
 
 
 def _count_node(state: State, held: Allocation, sign: int) -> None:
@@ -196,6 +196,7 @@ def remove_job(state: State, job_id: JobId) -> None:
 def reindex_gpu(state: State, gpu: Gpu) -> None:
     """Replace a GPU's record."""
     state.gpus[gpu.id] = gpu
+    state.fits.clear()
     reindex_free(state, gpu.id)
 
 
@@ -204,6 +205,7 @@ def remove_node(state: State, name: NodeName, *, keep: tuple[Gpu, ...] = ()) -> 
     until it is heard of or given up."""
     node = state.nodes.pop(name, None)
     kept = {gpu.id for gpu in keep}
+    state.fits.clear()
     state.free.pop(name, None)
     if node is not None:
         for gpu in node.gpus:

@@ -9,6 +9,9 @@ from jupysched.core.sharing import SharedRoom
 from jupysched.core.state import State
 from jupysched.core.topology import choose_linked
 
+#: answers of could_ever_fit that are kept
+MOST_REMEMBERED = 1000
+
 
 def fits_type(gpu: Gpu, request: Request) -> bool:
     """Is it of the kind that was asked for?"""
@@ -197,6 +200,16 @@ def split_gang(state: State, request: Request, free: dict[NodeName, int]) -> lis
 
 def could_ever_fit(state: State, request: Request, *, usable: bool = False, only: NodeName | None = None) -> bool:
     """Would the gang fit if every GPU were free (and healthy, unless `usable` asks for those that are so now)?"""
+    key = (request, usable, only)
+    known = state.fits.get(key)
+    if known is None:
+        if len(state.fits) > MOST_REMEMBERED:
+            state.fits.clear()
+        known = state.fits[key] = _could_fit(state, request, usable=usable, only=only)
+    return known
+
+
+def _could_fit(state: State, request: Request, *, usable: bool, only: NodeName | None) -> bool:
     gpus = state.gpus
     counts: dict[NodeName, int] = {}
     for name, node in state.nodes.items():
@@ -212,3 +225,15 @@ def could_ever_fit(state: State, request: Request, *, usable: bool = False, only
     if request.nodes != 1 and request.gpus:
         return split_gang(state, request, counts) is not None
     return any(count >= request.gpus for count in counts.values())
+
+
+def parts_of(state: State, held: Allocation) -> list[tuple[NodeName, int]]:
+    """How many GPUs an allocation has on which node."""
+    if len(held.nodes) == 1:
+        return [(held.nodes[0], len(held.gpus))]
+    counts: dict[NodeName, int] = dict.fromkeys(held.nodes, 0)
+    for gpu in held.gpus:
+        known = state.gpus.get(gpu)
+        if known is not None:
+            counts[known.node] = counts.get(known.node, 0) + 1
+    return list(counts.items())

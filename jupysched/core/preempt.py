@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from jupysched.core.actions import Action, Stop, Suspend
 from jupysched.core.job import Job, JobId
 from jupysched.core.lanes import Rank
-from jupysched.core.placement import Room, fits_type, split_gang
-from jupysched.core.resources import Allocation, GpuKind, NodeName, Request
+from jupysched.core.placement import Room, fits_type, parts_of, split_gang
+from jupysched.core.resources import GpuKind, NodeName, Request
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState, Reason
 
@@ -176,15 +176,3 @@ def may_freeze(state: State, job: Job, order: Policy) -> bool:
     if order.settings.get("preempt_by") != "suspend" or held is None or job.state is not JobState.RUNNING:
         return False
     return all(g in state.gpus and state.gpus[g].kind is GpuKind.CPU_SLOT for g in held.gpus)
-
-
-def parts_of(state: State, held: Allocation) -> list[tuple[NodeName, int]]:
-    """How many GPUs an allocation has on which node."""
-    if len(held.nodes) == 1:
-        return [(held.nodes[0], len(held.gpus))]
-    counts: dict[NodeName, int] = dict.fromkeys(held.nodes, 0)
-    for gpu in held.gpus:
-        known = state.gpus.get(gpu)
-        if known is not None:
-            counts[known.node] = counts.get(known.node, 0) + 1
-    return list(counts.items())

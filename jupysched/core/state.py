@@ -14,7 +14,7 @@ from sortedcontainers import SortedList, SortedSet
 from jupysched.core.history import History
 from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, LaneKey, Merge, Passing, Rank
-from jupysched.core.resources import Gpu, GpuId, Node, NodeName
+from jupysched.core.resources import Gpu, GpuId, Node, NodeName, Request
 from jupysched.core.rules import Rules
 from jupysched.core.states import HOLDING, JobState
 from jupysched.core.usage import Ledger
@@ -66,6 +66,8 @@ class State:
     #: events folded so far, and when the newest happened
     version: int = 0
     now: float = 0.0
+    #: what could fit if all were free, remembered from one question to the next; emptied when a node or GPU changes
+    fits: dict[tuple[Request, bool, NodeName | None], bool] = field(default_factory=dict, compare=False, repr=False)
     _positions: tuple[int, dict[JobId, int]] = field(default=(-1, {}), compare=False, repr=False)
 
     def queue(self, now: float | None = None) -> Iterator[Job]:

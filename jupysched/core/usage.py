@@ -39,20 +39,21 @@ class Account:
         elapsed = now - self.at
         if elapsed <= 0:
             return
-        used = elapsed * self.gpus
-        if self.recent or used:
+        if self.gpus or self.recent:
             # Decays while it grows: the integral of gpus * 2**(-(now - t) / half_life) over the time elapsed.
             kept = math.exp2(-elapsed / half_life_s)
             self.recent = self.recent * kept + self.gpus * half_life_s * (1.0 - kept) * LOG2_E
-        self.total += used
+        if not self.gpus:
+            self.at = now
+            return
+        self.total += elapsed * self.gpus
         day, week = day_of(now), week_of(now)
         if day != self.day:
             self.day, self.in_day = day, 0.0
         if week != self.week:
             self.week, self.in_week = week, 0.0
-        if used:
-            self.in_day += min(elapsed, now - day * DAY_S) * self.gpus
-            self.in_week += min(elapsed, now - week_start(week)) * self.gpus
+        self.in_day += min(elapsed, now - day * DAY_S) * self.gpus
+        self.in_week += min(elapsed, now - week_start(week)) * self.gpus
         self.at = now
 
     def recent_at(self, now: float, half_life_s: float) -> float:
@@ -112,16 +113,18 @@ class Ledger:
         everybody = sum(a.recent_at(now, half) for scope, a in self.accounts.items() if scope.startswith("user:"))
         return self.recent(f"user:{user}", now) / everybody if everybody else 0.0
 
-    def moved(
-        self, scopes: Iterable[str], now: float, *, gpus: float = 0.0, running: int = 0, pending: int = 0
-    ) -> None:
-        """Change what scopes hold and wait for, from `now` on."""
+    def queued(self, scopes: Iterable[str], change: int) -> None:
+        """More or fewer of their jobs wait."""
+        for scope in scopes:
+            self.of(scope).pending += change
+
+    def holds(self, scopes: Iterable[str], now: float, gpus: float, jobs: int) -> None:
+        """They hold more or fewer GPUs from `now` on."""
         for scope in scopes:
             account = self.of(scope)
             account.accrue(now, self.half_life_s)
             account.gpus += gpus
-            account.running += running
-            account.pending += pending
+            account.running += jobs
 
     def recent(self, scope: str, now: float) -> float:
         """Decayed GPU-seconds of a scope."""

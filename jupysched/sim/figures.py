@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +37,8 @@ class Figures:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value that this share of a sorted list does not exceed (nearest rank); 0 of an empty one."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+    """The value of a sorted list that this share of it comes before; 0 of an empty one."""
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def figures_of(run: Run, policy: str, wall_s: float) -> Figures:

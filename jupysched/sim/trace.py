@@ -9,7 +9,6 @@ import gzip
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 COLUMNS = ("job_id", "user", "submit_s", "gpus", "duration_s")
 #: what the daemon's own past has besides; readers take what they know and leave the rest
@@ -41,12 +40,14 @@ class TraceUnreadable(ValueError):
 def read_trace(path: str | Path) -> list[TraceJob]:
     """The rows of a .csv or .csv.gz, in order. Raises TraceUnreadable with the line that is wrong."""
     path = Path(path)
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
+    if path.suffix == ".gz":
+        with gzip.open(path, "rt", encoding="utf-8") as packed:
+            return list(_rows(packed, path.name))
+    with path.open(encoding="utf-8") as file:
         return list(_rows(file, path.name))
 
 
-def _rows(file: TextIO, name: str) -> Iterable[TraceJob]:
+def _rows(file: Iterable[str], name: str) -> Iterable[TraceJob]:
     reader = csv.DictReader(file)
     missing = [c for c in COLUMNS if c not in (reader.fieldnames or ())]
     if missing:

@@ -91,9 +91,7 @@ class World:
             name = NodeName(f"n{number:04d}")
             here = min(size, self.setup.gpus - first)
             gpus = tuple(
-                Gpu(
-                    id=GpuId(f"{name}-{i}"), node=name, index=i, name="GPU", memory_bytes=self.setup.gpu_memory_bytes
-                )  # fmt: skip
+                Gpu(id=GpuId(f"{name}-{i}"), node=name, index=i, name="GPU", memory_bytes=self.setup.gpu_memory_bytes)
                 for i in range(here)
             )
             node = Node(name=name, cpus=1 << 20, memory_bytes=1 << 50, gpus=tuple(g.id for g in gpus))
@@ -167,6 +165,9 @@ class World:
             elif isinstance(action, Resume):
                 raise TypeError("suspension is not simulated; set preempt_by=stop")
         wake = plan.wake_at
+        if plan.actions and self.state.lanes and self.state.order is not None:
+            # The daemon decides again after a plan with actions; here it is enough to ask when time will matter.
+            wake = self.state.order.next_change(self.state, now)
         if wake is not None and wake > now and (self.wake_at is None or wake < self.wake_at) and not self._idle():
             self.wake_at = wake
             heapq.heappush(self.agenda, (wake, _WAKES, 0, 0))

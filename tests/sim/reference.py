@@ -65,7 +65,7 @@ class Las(Order):
         self.thresholds = [float(t) for t in self.settings.get("thr", "18000").split(",")]
 
     def level(self, attained: float) -> int:
-        return sum(attained >= t for t in self.thresholds)
+        return sum(attained >= t - 1e-6 for t in self.thresholds)
 
     def attained(self, job: Job, now: float) -> float:
         ran = now - job.started_at if job.started_at is not None else 0.0
