@@ -147,4 +147,6 @@ def memory_words(used: int | None) -> str:
     """Return bytes in words; None is never 0."""
     if used is None:
         return "memory n/a"
+    if used < MIB:
+        return "under 1 MiB"
     return f"{used / GIB:.1f} GiB" if used >= GIB // 10 else f"{used / MIB:.0f} MiB"

@@ -23,8 +23,28 @@ class Whose:
     is_visible: bool = True
 
 
-def describe_process(pid: int, *, otherwise: Callable[[int], str] = lambda pid: "") -> Whose:
-    """Return name and user of a process; `otherwise` names one that /proc does not know."""
+def has_gpu_open(pid: int) -> bool | None:
+    """Tell whether a process has an NVIDIA GPU open; None where that cannot be known."""
+    if not os.path.exists("/dev/nvidiactl"):
+        return None
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+        return any(os.readlink(f"/proc/{pid}/fd/{name}").startswith("/dev/nvidia") for name in names)
+    except OSError:
+        return None
+
+
+def describe_process(
+    pid: int,
+    *,
+    otherwise: Callable[[int], str] = lambda pid: "",
+    has_gpu: Callable[[int], bool | None] = has_gpu_open,
+) -> Whose:
+    """Return name and user of a process; `otherwise` names one that /proc does not know.
+
+    In a container NVML may tell pids of the host: a process here of that number which has no GPU open is another one."""
+    if has_gpu(pid) is False:
+        return Whose(name=otherwise(pid), is_visible=False)
     try:
         owner = os.stat(f"/proc/{pid}").st_uid
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:

@@ -1,100 +1,23 @@
 """Every Cluster carries orders and says what became of them: the twin, agents in the daemon, and dask-cuda workers alike."""
 
 import asyncio
-import itertools
 import json
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from jupysched.adapters.launcher_client import LauncherClient
 from jupysched.adapters.local_cluster import LocalCluster
-from jupysched.core.events import Event, NodeJoined
-from jupysched.core.job import Exit
-from jupysched.core.resources import Gpu
-from jupysched.ports import Heard, StartOrder
+from jupysched.core.events import NodeJoined
 from jupysched.testing.cluster import ENDED_WELL, FakeCluster, FakeMachine
 from tests.adapters.dask_host import DaskHost
-from tests.adapters.job_directories import FOREVER, an_order, job_directory, printed
+from tests.adapters.job_directories import printed
 from tests.adapters.machines import run_directory
+from tests.adapters.subject import GRACE, OUTCOMES, Subject, end_launcher
 from tests.leaks import temporary_home
 from tests.waiting import eventually_async
-
-GRACE = (30.0, 30.0)
-#: what a job does -> the cell that does it
-CELLS = {
-    "ends": "print('hello')",
-    "fails": "print('hello')\nraise ValueError('no such layer')",
-    "goes on": FOREVER,
-    "ignores interrupts": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(600)",
-}
-#: ... and what the twin makes of it
-OUTCOMES: dict[str, Exit | None] = {
-    "ends": ENDED_WELL,
-    "fails": Exit(code=1, outcome="error", error="ValueError: no such layer", sentence="ValueError: no such layer"),
-    "goes on": None,
-    "ignores interrupts": None,
-}
-numbers = itertools.count(1)
-
-
-@dataclass
-class Subject:
-    """A cluster under test, with what it said."""
-
-    cluster: Any
-    home: Path
-    heard: list[Heard] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-
-    @property
-    def is_twin(self) -> bool:
-        return isinstance(self.cluster, FakeCluster)
-
-    async def open(self) -> "Subject":
-        await self.cluster.start(heard=self.heard.append, node=self.events.extend)
-        return self
-
-    @property
-    def gpus(self) -> tuple[Gpu, ...]:
-        return next(event.gpus for event in self.events if isinstance(event, NodeJoined))
-
-    def order(self, does: str, **more: Any) -> StartOrder:
-        number = next(numbers)
-        if self.is_twin:
-            return an_order(Path("/nowhere", does), self.gpus[:1], job=number)
-        directory = job_directory(self.home, f"{number} {does}", CELLS.get(does, does), **more)
-        return an_order(directory, self.gpus[:1], job=number)
-
-    async def start(self, does: str, **more: Any) -> StartOrder:
-        order = self.order(does, **more)
-        self.cluster.order_start(order)
-        return order
-
-    async def until(self, order: StartOrder, kind: str) -> Heard:
-        """Wait until the cluster says this of the attempt."""
-        return await eventually_async(
-            lambda: next((h for h in self.heard if (h.job, h.attempt, h.kind) == (order.job, order.attempt, kind)), None),
-            within_s=90,
-            what=f"job {order.job} {kind}; so far {self.heard}",
-        )
-
-    async def until_up(self, order: StartOrder) -> None:
-        """Wait until the cell itself is under way."""
-        await self.until(order, "running")
-        if self.is_twin:
-            if "ignores" in order.name:
-                self.cluster.harden(order)
-        else:
-            await eventually_async(lambda: "up" in printed(Path(order.directory)))
-
-    def kinds(self, order: StartOrder) -> list[str]:
-        return [h.kind for h in self.heard if (h.job, h.attempt) == (order.job, order.attempt)]
 
 
 @pytest.fixture(scope="module")
@@ -126,27 +49,6 @@ async def subject(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[S
         await eventually_async(host.all_usable, within_s=120, what="all agents")
         yield opened
         await opened.cluster.close()
-
-
-async def end_launcher(home: Path) -> None:
-    """Let the launcher of a home end, and be gone."""
-    launcher = LauncherClient(str(run_directory(home)))
-    answers: list[Any] = []
-    await launcher.start()
-    launcher.request({"op": "ping"}, answers.append)
-    launcher.request({"op": "quit"}, answers.append)
-    await eventually_async(lambda: len(answers) == 2)
-    await eventually_async(lambda: is_gone(answers[0]["pid"]))
-    await launcher.close()
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            return True
-    except ChildProcessError:
-        pass
-    return not Path(f"/proc/{pid}").exists()
 
 
 async def test_a_node_and_its_gpus_are_announced(subject: Subject) -> None:
