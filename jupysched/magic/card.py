@@ -7,16 +7,18 @@ from typing import Any
 
 import msgspec
 
-from jupysched.core.states import REASONS, JobState, Reason
+from jupysched.core.states import JobState
 from jupysched.magic import look, words
-from jupysched.magic.tracked import Facts
+from jupysched.magic.failure import in_words
+from jupysched.magic.tracked import Facts, has_ended
 from jupysched.wire.records import GpuRecord, JobRecord
 
 MIME = "application/vnd.jupysched.job+json"
 
-_TONES = {
-    JobState.PENDING: "wait", JobState.HELD: "wait", JobState.STARTING: "run", JobState.RUNNING: "run",
-    JobState.STOPPING: "run", JobState.SUCCEEDED: "ok", JobState.FAILED: "bad", JobState.CANCELLED: "off",
+#: a state that is not here is one of those in which a job holds GPUs, or of a newer daemon
+_TONES: dict[str, str] = {
+    JobState.PENDING: "wait", JobState.HELD: "wait", JobState.SUSPENDED: "wait", JobState.SUCCEEDED: "ok",
+    JobState.FAILED: "bad", JobState.CANCELLED: "off",
 }
 
 
@@ -64,7 +66,7 @@ def _html(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
     first = look.text(figures) + (" " + look.spark(facts.losses) if facts.losses else "") if figures else ""
     lines = [first, look.text(said["detail"]) if said["detail"] else "", *(look.text(words.tidy(n)) for n in facts.notes)]
     return look.box(
-        tone=_TONES[JobState(record.state)], name=words.short_name(record.name), full_name=words.tidy(record.name),
+        tone=_TONES.get(record.state, "run"), name=words.short_name(record.name), full_name=words.tidy(record.name),
         pill=said["pill"], beside=said["beside"], lines=lines, right=f"job {record.id}",
     )
 
@@ -82,7 +84,7 @@ def _plain_text(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
 def pill(record: JobRecord) -> str:
     """The state, with a number that says most about it: `waiting, 1st`, `done in 4:12`, `failed after 0:41`."""
     ran = None if record.ran_s is None else words.duration(record.ran_s)
-    match JobState(record.state):
+    match record.state:
         case JobState.PENDING:
             return "waiting" if record.position is None else f"waiting, {words.ordinal(record.position)}"
         case JobState.HELD:
@@ -94,18 +96,18 @@ def pill(record: JobRecord) -> str:
         case JobState.CANCELLED:
             return f"cancelled after {ran}" if ran else "cancelled"
         case other:
-            return other.value
+            return words.tidy(other)
 
 
 def beside(record: JobRecord, facts: Facts, *, now: datetime | None = None) -> str:
     """What stands beside the state: when it should start, where it runs and how long, where it ran."""
-    state = JobState(record.state)
-    if state is JobState.PENDING:
+    state = record.state
+    if state == JobState.PENDING:
         return f"starts about {words.clock(record.expected_start_at, now=now)}" if record.expected_start_at else ""
-    where = words.listed(record.gpus)
+    where = words.tidy(words.listed(record.gpus))
     if where and len(set(record.nodes)) > 1:
-        where += f" on {words.listed(sorted(set(record.nodes)))}"
-    if state in (JobState.STARTING, JobState.RUNNING, JobState.STOPPING):
+        where += f" on {words.tidy(words.listed(sorted(set(record.nodes))))}"
+    if not has_ended(record) and state != JobState.HELD:
         return " · ".join(filter(None, [where, _running_for(record)]))
     waited = f"waited {words.duration(record.waited_s)}" if record.waited_s is not None and record.started_at else ""
     peak = f"attempt {record.attempt}" if record.attempt > 1 else ""
@@ -157,7 +159,7 @@ def detail(record: JobRecord, facts: Facts) -> str:
     if record.why and record.state != JobState.SUCCEEDED:
         parts.append(_sentence(words.tidy(record.why)))
     elif record.reason and record.state != JobState.SUCCEEDED:
-        parts.append(_sentence(REASONS.get(Reason(record.reason), record.reason)))
+        parts.append(_sentence(in_words(record.reason)))
     if facts.returned:
         names = words.listed([words.tidy(name) for name in facts.returned])
         verb = "is" if len(facts.returned) == 1 else "are"

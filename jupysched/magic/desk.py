@@ -147,8 +147,9 @@ class Desk:
             outlet = Outlet(cell.send, job=job.id, execution_count=cell.execution_count, hold_error=waits)
 
         def end() -> None:
-            self._show_end(job)
-            if not waits:
+            self._note_end(job)
+            if not waits:  # else the waiting cell lands them and shows the last card
+                self._show(job)
                 self.landings.add(job)
                 self._wake_kernel()
 
@@ -167,13 +168,12 @@ class Desk:
             with contextlib.suppress(RuntimeError):
                 loop.add_callback(self.landings.between_cells)
 
-    def _show_end(self, job: Job) -> None:
+    def _note_end(self, job: Job) -> None:
         end = job.end or {}
         if not job.facts.has_landed:
             job.facts.returned = [str(name) for name in end.get("returned") or []]
         for note in end.get("notes") or []:
             job.facts.note(str(note))
-        self._show(job)
 
     def _show(self, job: Job) -> None:
         """Send the card of a job that has one in this notebook."""

@@ -86,11 +86,16 @@ def of_job(record: JobRecord, end: dict[str, Any] | None) -> BaseException | Non
     return error
 
 
+def in_words(reason: str) -> str:
+    """The sentence of a reason; of one that only a newer daemon knows, its code."""
+    return REASONS[Reason(reason)] if reason in REASONS else reason.replace("_", " ")
+
+
 def sentence(record: JobRecord) -> str:
     """Job 12 (resnet) failed: ..."""
     why = record.why or (record.exit.sentence if record.exit is not None else "")
     if not why and record.reason:
-        why = REASONS.get(Reason(record.reason), record.reason)
+        why = in_words(record.reason)
     head = f"Job {record.id} ({record.name}) {'was cancelled' if record.state == JobState.CANCELLED else 'failed'}"
     return f"{head}: {why.rstrip('.')}." if why else f"{head}."
 

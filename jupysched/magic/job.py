@@ -68,7 +68,7 @@ class Job:
         self.facts = Facts()
         #: what came back; None until it was brought in
         self.values: Results | None = None
-        self.landed_attempt = 0
+        self.landed_attempt = -1
         #: put what comes back into this notebook, though it was not sent from here
         self.adopts = False
         self.ending: list[Callable[[], None]] = []

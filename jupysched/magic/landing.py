@@ -120,6 +120,6 @@ class Landings:
     def fetch(self, job: Job) -> list[str]:
         """Bring the results of an ended job into this notebook; return the names."""
         if job.values is None or (job.sent is None and not job.facts.has_landed):
-            job.adopts, job.landed_attempt = job.sent is None, 0
+            job.adopts, job.landed_attempt = job.sent is None, -1
             self.land(job)
         return list(job.facts.returned or [])

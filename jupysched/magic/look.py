@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from jupysched.magic.words import tidy
+
 _COLOURS = {
     "run": "var(--jp-brand-color1,#1976d2)",
     "wait": "var(--jp-warn-color1,#b26a00)",
@@ -28,7 +30,7 @@ _LINE_WIDTH, _LINE_HEIGHT = 150, 16
 
 def text(words: str) -> str:
     """Words of anybody as HTML; what they are cannot leave their place, nor turn what stands beside them."""
-    return f"<bdi>{escape(words)}</bdi>"
+    return f"<bdi>{escape(tidy(words))}</bdi>"
 
 
 def box(*, tone: str, name: str, full_name: str, pill: str, beside: str, lines: Sequence[str], right: str) -> str:

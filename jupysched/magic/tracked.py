@@ -21,6 +21,7 @@ from jupysched.wire.records import GpuRecord, JobRecord
 
 #: the card's live figures are sent at most this often
 CARD_EVERY_S = 1.0
+URGENT_S = 0.02
 #: losses kept for the line on the card
 MOST_LOSSES = 120
 
@@ -82,7 +83,7 @@ class Tracked:
     #: attempts whose outputs are in the cell
     attempts_seen: int = 0
     flush_timer: asyncio.TimerHandle | None = None
-    _shown_at: float = 0.0
+    _shown_at: float = field(default_factory=time.monotonic)
     _show_timer: asyncio.TimerHandle | None = None
 
     def update(self, record: JobRecord) -> None:
@@ -137,12 +138,16 @@ class Tracked:
                 del self.facts.losses[1::2]
 
     def show(self, urgent: bool) -> None:  # noqa: FBT001  two words, one place
-        """Send the card, at once when its state or place changed, else CARD_EVERY_S after the last one."""
-        wait_s = 0.0 if urgent else self._shown_at + CARD_EVERY_S - time.monotonic()
-        if wait_s <= 0:
-            self._show_now()
-        elif self._show_timer is None:
-            self._show_timer = asyncio.get_running_loop().call_later(wait_s, self._show_now)
+        """Send the card: soon when its state or place changed, else CARD_EVERY_S after the last one.
+
+        Not at once: output is what people wait for, and a short job needs one card, not four."""
+        loop = asyncio.get_running_loop()
+        wait_s = URGENT_S if urgent else max(0.0, self._shown_at + CARD_EVERY_S - time.monotonic())
+        if self._show_timer is not None:
+            if self._show_timer.when() <= loop.time() + wait_s:
+                return
+            self._show_timer.cancel()
+        self._show_timer = loop.call_later(wait_s, self._show_now)
 
     def _show_now(self) -> None:
         self.stop_showing()

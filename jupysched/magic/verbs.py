@@ -99,7 +99,7 @@ class Verbs:
         self._desk.add(job, self._cell)
         job.adopts = job.sent is None
         if job.adopts:
-            job.landed_attempt = 0
+            job.landed_attempt = -1
         self._cell.send("display_data", card.content(record, job.facts))
         if not waits:
             self._desk.follow(job, cell=self._cell)
