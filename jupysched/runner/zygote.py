@@ -6,6 +6,7 @@ operation or a CUDA context in the parent, a forked child hangs. One zygote a us
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -31,6 +32,7 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.setsid()
     shell, failed = _prepare(preload)
+    _forget_exit_functions()
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # shims are collected by the kernel
@@ -75,6 +77,22 @@ def _prepare(preload: list[str]) -> tuple[Any, dict[str, str]]:
     values.preload()
     widgets.install()
     return shell.build(), failed
+
+
+def _forget_exit_functions() -> None:
+    """Take back what the imported packages registered for the end; a job runs what its cell registers.
+
+    torch unregisters its operators one by one there: 30 ms of every job, for a process that is about to vanish.
+    """
+    import logging
+    import weakref
+    from multiprocessing import util
+
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False
+    atexit._clear()
+    for function in (logging.shutdown, util._exit_function, weakref.finalize._exitfunc):  # type: ignore[attr-defined]
+        atexit.register(function)
 
 
 def main() -> NoReturn:
