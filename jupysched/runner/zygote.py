@@ -16,7 +16,7 @@ import sys
 from importlib import import_module
 from typing import Any, NoReturn
 
-from jupysched.runner import job, shim
+from jupysched.runner import job, pages, shim
 from jupysched.runner.safe import SAFE_PRELOADS
 from jupysched.runner.shell import warm_errors
 
@@ -33,8 +33,7 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
     os.setsid()
     shell, failed = _prepare(preload)
     _forget_exit_functions()
-    gc.collect()
-    gc.freeze()
+    _settle(large=bool(preload))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # shims are collected by the kernel
     threads = len(os.listdir("/proc/self/task"))
     ready = {"ready": True, "pid": os.getpid(), "failed": failed, "threads": threads}
@@ -50,9 +49,9 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
         ours.close()
         theirs.close()
         if not warm:
+            # Not before the first pair is out: somebody waits for that one.
             warm_errors(shell)
-            gc.collect()
-            gc.freeze()
+            _settle(large=True)
             warm = True
     os._exit(0)
 
@@ -77,6 +76,14 @@ def _prepare(preload: list[str]) -> tuple[Any, dict[str, str]]:
     values.preload()
     widgets.install()
     return shell.build(), failed
+
+
+def _settle(*, large: bool) -> None:
+    """Make what is in memory cheap to fork: nothing for the garbage collector to touch, and few pages."""
+    gc.collect()
+    gc.freeze()
+    if large:
+        pages.gather()
 
 
 def _forget_exit_functions() -> None:
