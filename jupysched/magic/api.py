@@ -6,14 +6,16 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from jupysched.client import Client
 from jupysched.core.errors import BadRequest
 from jupysched.magic.args import Asked
 from jupysched.magic.desk import desk
 from jupysched.magic.job import Job
 from jupysched.magic.options import OPTIONS, Malformed, Option
 from jupysched.magic.submit import submit as submit_cell
+from jupysched.wire.records import GpuRecord
 
-__all__ = ["Job", "jobs", "submit"]
+__all__ = ["Job", "gpus", "jobs", "submit"]
 
 _CALL = "jupysched_call"
 _RESULT = "jupysched_result"
@@ -33,18 +35,24 @@ def submit(work: Callable[..., Any] | str, /, *args: Any, kwargs: dict[str, Any]
     if not callable(work):
         raise BadRequest(f"A function or the text of a cell can be submitted; this is a {type(work).__name__}.")
     name = asked.name or getattr(work, "__name__", type(work).__name__)
-    user_ns = {**desk().user_ns(), _CALL: (work, args, kwargs or {})}
+    lent = {_CALL: (work, args, kwargs or {})}
     fields = {field: getattr(asked, field) for field in Asked.__dataclass_fields__}
     called = Asked(**{**fields, "name": name, "out_names": (_RESULT,), "in_names": ()})
     source = f"{_RESULT} = {_CALL}[0](*{_CALL}[1], **{_CALL}[2])"
     if inspect.iscoroutinefunction(work):
         source = source.replace("= ", "= await ", 1)
-    return _keep(submit_cell(desk(), called, source, cell=None, user_ns=user_ns, single=_RESULT))
+    return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=_RESULT))
 
 
 def jobs() -> list[Job]:
     """Your jobs that the daemon knows, oldest first; `jobs()[-1]` is the newest."""
     return desk().all_jobs()
+
+
+def gpus() -> list[GpuRecord]:
+    """Every GPU, or CPU slot where there is none, as it stands now."""
+    with Client() as client:
+        return client.gpus()
 
 
 def _keep(job: Job) -> Job:

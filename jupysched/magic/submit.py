@@ -71,7 +71,7 @@ def in_words() -> Iterator[None]:
 
 
 def draft(desk: Desk, asked: Asked, source: str, directory: Path, *, cell: AnyCell | None, allow_stdin: bool,
-          user_ns: dict[str, Any] | None = None) -> Draft:
+          lent: dict[str, Any] | None = None) -> Draft:
     """Everything that queueing needs. Raises UserError, ClusterError, and SyntaxError's twin. Writes: the job's directory."""
     shell = desk.shell
     cell_name = name_cell(source, shell) if shell is not None else "<jupysched.submit>"
@@ -83,9 +83,9 @@ def draft(desk: Desk, asked: Asked, source: str, directory: Path, *, cell: AnyCe
         # What cannot be queued is refused before gigabytes are packed for it.
         desk.call(lambda client: client.dry_run(spec))
     store = desk.objects()
-    target = user_ns if user_ns is not None else shell if shell is not None else desk.user_ns()
-    packed = pack_inputs(source, target, objects=store, in_names=asked.in_names,
-                         transform=shell.transform_cell if shell is not None else None)
+    with lending(desk.user_ns(), lent or {}):
+        packed = pack_inputs(source, desk.user_ns(), objects=store, in_names=asked.in_names,
+                             transform=shell.transform_cell if shell is not None else None)
     packed.write(directory / spool.INPUT)
     launch = launch_record(source, shell=shell, objects=store.folder, name=name, allow_stdin=allow_stdin,
                            out_names=asked.out_names, cell_name=cell_name)
@@ -93,13 +93,25 @@ def draft(desk: Desk, asked: Asked, source: str, directory: Path, *, cell: AnyCe
     return Draft(spec=spec, packed=packed)
 
 
+@contextlib.contextmanager
+def lending(user_ns: dict[str, Any], lent: dict[str, Any]) -> Iterator[None]:
+    """The notebook's own namespace with a few names more, while a cell is packed. Not a copy of it: the functions of the
+    notebook find their globals in this very dictionary."""
+    user_ns.update(lent)
+    try:
+        yield
+    finally:
+        for name in lent:
+            del user_ns[name]
+
+
 def submit(desk: Desk, asked: Asked, source: str, *, cell: AnyCell | None, allow_stdin: bool = False,
-           user_ns: dict[str, Any] | None = None, single: str | None = None) -> Job:
+           lent: dict[str, Any] | None = None, single: str | None = None) -> Job:
     """The queued job. Raises as `draft` does, and what the daemon refuses; nothing stays behind then."""
     with in_words():
         directory = places.new_job_directory()
         try:
-            drafted = draft(desk, asked, source, directory, cell=cell, allow_stdin=allow_stdin, user_ns=user_ns)
+            drafted = draft(desk, asked, source, directory, cell=cell, allow_stdin=allow_stdin, lent=lent)
             number = _queue(desk, drafted.spec)
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
