@@ -217,9 +217,9 @@ class LauncherClient:
             await asyncio.sleep(pause)
             pause = min(pause * 1.3, 0.25)
 
-    def _stopped_trying(self, task: asyncio.Task[None]) -> None:
+    def _stopped_trying(self, trying: asyncio.Task[None]) -> None:
         self._reaching = None
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if not trying.cancelled() and (error := trying.exception()) is not None:
             self._refuse_all(f"The launcher could not be started: {error}.")
 
     def _refuse_all(self, sentence: str = "") -> None:

@@ -91,7 +91,12 @@ class Subject:
 
 async def end_launcher(home: Path) -> None:
     """Let the launcher of a home end, and be gone."""
-    launcher = LauncherClient(str(run_directory(home)))
+    await end_launcher_in(run_directory(home))
+
+
+async def end_launcher_in(run_dir: Path) -> None:
+    """Let the launcher of a run directory end, started if need be, and be gone."""
+    launcher = LauncherClient(str(run_dir))
     answers: list[Any] = []
     await launcher.start()
     launcher.request({"op": "ping"}, answers.append)
