@@ -96,7 +96,9 @@ def _apply_numpy(numpy: Any, state: Any) -> None:
 
 def _take_torch(torch: Any) -> Any:
     return {
-        "random": bytes(torch.get_rng_state().numpy()) if "numpy" in sys.modules else bytes(torch.get_rng_state().tolist()),
+        "random": bytes(torch.get_rng_state().numpy())
+        if "numpy" in sys.modules
+        else bytes(torch.get_rng_state().tolist()),
         "dtype": str(torch.get_default_dtype()).removeprefix("torch."),
         "grad": torch.is_grad_enabled(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
@@ -132,7 +134,8 @@ def _take_matplotlib(matplotlib: Any) -> Any:
     return {
         k: matplotlib.rcParams._get(k)
         for k in matplotlib.rcParams
-        if not k.startswith("backend") and isinstance(matplotlib.rcParams._get(k), plain)
+        if not k.startswith("backend")
+        and isinstance(matplotlib.rcParams._get(k), plain)
         and matplotlib.rcParams._get(k) != default._get(k)
     }
 

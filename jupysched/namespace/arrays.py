@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from jupysched.namespace import restore
-
-if TYPE_CHECKING:
-    from jupysched.namespace.pickling import NotebookPickler
+from jupysched.namespace.pages import untouched_name
 
 _IN_BAND_BYTES = 64 * 1024
 #: a view takes the array it looks into along up to this size, or up to this many times its own
 _SMALL_ROOT_BYTES = 1 << 20
 _ROOT_FACTOR = 4
+
+
+class Putting(Protocol):
+    """What is asked of a pickler."""
+
+    #: ids of arrays and storages that travel whole, however small the views on them
+    shared_roots: frozenset[int]
+
+    def put(self, buffer: Any, *, owner: Any = None, name: str | None = None) -> str:
+        """Return the name of this buffer in the object store."""
 
 
 def array_root(array: Any) -> Any:
@@ -25,7 +33,7 @@ def array_root(array: Any) -> Any:
     return root
 
 
-def reduce_array(pickler: NotebookPickler, array: Any) -> Any:
+def reduce_array(pickler: Putting, array: Any) -> Any:
     """Return how this array travels: as a map of its file, as a view, as a buffer, or the usual way."""
     numpy = sys.modules["numpy"]
     if array.dtype.hasobject:
@@ -40,7 +48,7 @@ def reduce_array(pickler: NotebookPickler, array: Any) -> Any:
     return reduce_whole(pickler, array)
 
 
-def _travels_with(pickler: NotebookPickler, array: Any, root: Any) -> bool:
+def _travels_with(pickler: Putting, array: Any, root: Any) -> bool:
     if root.dtype.hasobject or root.nbytes == 0 or not (root.flags.c_contiguous or root.flags.f_contiguous):
         return False
     return id(root) in pickler.shared_roots or root.nbytes <= max(_SMALL_ROOT_BYTES, _ROOT_FACTOR * array.nbytes)
@@ -54,7 +62,7 @@ def _reduce_view(array: Any, root: Any) -> Any:
     return restore.array_view, args, False, None, None, restore.array_flags
 
 
-def reduce_whole(pickler: NotebookPickler, array: Any) -> Any:
+def reduce_whole(pickler: Putting, array: Any) -> Any:
     """Return how an array travels by its own content."""
     numpy = sys.modules["numpy"]
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
@@ -63,7 +71,8 @@ def reduce_whole(pickler: NotebookPickler, array: Any) -> Any:
     if array.nbytes < _IN_BAND_BYTES:
         made: Any = (restore.small_array, (flat.tobytes(), array.dtype, array.shape, order))
     else:
-        made = (restore.array, (pickler.put(flat), array.dtype, array.shape, order))
+        known = untouched_name(flat.__array_interface__["data"][0], flat.nbytes)
+        made = (restore.array, (pickler.put(flat, owner=array, name=known), array.dtype, array.shape, order))
     return made if array.flags.writeable else (*made, False, None, None, restore.array_flags)
 
 

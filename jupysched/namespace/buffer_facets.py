@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import xxhash
-
 from jupysched.namespace.arrays import array_root
 from jupysched.namespace.facets import FACETS, MISSING
+from jupysched.namespace.objects import content_name
+from jupysched.namespace.pages import untouched_name
 from jupysched.namespace.restore import Raw
 
 
-def _digest(buffer: Any) -> bytes:
-    return xxhash.xxh3_128_digest(buffer)
+def _digest(flat: Any) -> str:
+    name = untouched_name(flat.__array_interface__["data"][0], flat.nbytes)
+    return name or content_name(memoryview(flat))
 
 
 class ArrayFacet:

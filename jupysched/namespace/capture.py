@@ -7,12 +7,14 @@ passes by: no second walk can disagree with it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from jupysched.namespace.flow import Flow, analyse
+from jupysched.namespace.flow import analyse
+from jupysched.namespace.names import Flow
 from jupysched.namespace.shell_syntax import WORD, script_text, shell_use
 
 _HISTORY = re.compile(r"_i{0,3}\d*|_oh|_dh|_ih|_i{1,3}|In|Out")
@@ -59,7 +61,7 @@ def is_shell_value(name: str, value: object) -> bool:
     if name not in SHELL_NAMES:
         return False
     module = str(getattr(value, "__module__", "") or type(value).__module__)
-    return module.split(".")[0] in {"IPython", "ipykernel", "_io", "io", "_sitebuiltins"} or (
+    return module.split(".", maxsplit=1)[0] in {"IPython", "ipykernel", "_io", "io", "_sitebuiltins"} or (
         type(value).__module__.split(".")[0] in {"IPython", "ipykernel", "_sitebuiltins"}
     )
 
@@ -74,10 +76,10 @@ def reads(
 
     `transform` turns IPython's syntax into Python (shell.transform_cell). Raises: SyntaxError, with the cell's lines.
     """
-    flow = _analyse_text(transform(cell) if transform else cell)
+    flow = _analyse_text(cell, transform)
     needed: dict[str, None] = dict(flow.needed)
     wanted: dict[str, None] = dict(flow.wanted)
-    _follow_shell(flow, needed, wanted, user_ns, transform)
+    wanted.update(dict.fromkeys(_read_by_scripts(flow, user_ns, transform)))
     wanted.update(dict.fromkeys(_names_in_strings(flow)))
     return Reads(
         needed=tuple(n for n in needed if _is_variable(n, user_ns)),
@@ -90,44 +92,29 @@ def reads(
     )
 
 
-def _analyse_text(text: str, name: str = "<cell>") -> Flow:
+def _analyse_text(text: str, transform: Callable[[str], str] | None) -> Flow:
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    tree = compile(text, name, "exec", flags=flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    text = transform(text) if transform else text
+    tree = compile(text, "<cell>", "exec", flags=flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     # The parser accepts what the compiler refuses ('return' outside a function, a nonlocal at top level).
-    compile(text, name, "exec", flags=flags, dont_inherit=True)
-    return analyse(tree)
+    compile(text, "<cell>", "exec", flags=flags, dont_inherit=True)
+    return analyse(tree, transform)
 
 
-def _follow_shell(
-    flow: Flow,
-    needed: dict[str, None],
-    wanted: dict[str, None],
-    user_ns: Mapping[str, object],
-    transform: Callable[[str], str] | None,
-) -> None:
-    use = shell_use(flow.shell_calls)
-    wanted.update(dict.fromkeys(sorted(use.words)))
-    pieces = [(text, needed) for text in use.code]
-    for script in use.scripts:
+def _read_by_scripts(
+    flow: Flow, user_ns: Mapping[str, object], transform: Callable[[str], str] | None
+) -> Iterable[str]:
+    """Yield the names that scripts of %run -i may read."""
+    for script in shell_use(flow.shell_calls).scripts:
         text = script_text(script)
-        if text is None:  # an unknown script may read any simple variable
-            wanted.update(dict.fromkeys(n for n, v in user_ns.items() if type(v) in _SIMPLE))
+        inner = None
+        if text is not None:
+            with contextlib.suppress(SyntaxError):
+                inner = _analyse_text(text, transform)
+        if inner is None:  # an unknown script may read any simple variable
+            yield from (n for n, v in user_ns.items() if type(v) in _SIMPLE)
         else:
-            pieces.append((text, wanted))
-    for text, into in pieces:
-        try:
-            inner = _analyse_text(transform(text) if transform else text)
-        except SyntaxError:
-            wanted.update(dict.fromkeys(WORD.findall(text)))
-            continue
-        into.update((n, None) for n in inner.needed if n not in flow.stored)
-        wanted.update((n, None) for n in (*inner.wanted, *inner.needed))
-        flow.stored |= inner.stored
-        flow.mentioned |= inner.mentioned
-        flow.imports |= inner.imports
-        flow.strings += inner.strings
-        if inner.shell_calls:
-            _follow_shell(inner, needed, wanted, user_ns, transform)
+            yield from (*inner.needed, *inner.wanted)
 
 
 def _names_in_strings(flow: Flow) -> Iterable[str]:

@@ -13,7 +13,7 @@ from jupysched.namespace import ambient
 from jupysched.namespace.capture import is_private, is_shell_value
 from jupysched.namespace.explain import reason
 from jupysched.namespace.objects import ObjectStore
-from jupysched.namespace.payload import PayloadWriter, big_blobs
+from jupysched.namespace.payload import PayloadWriter, big_blobs, without_collection
 from jupysched.namespace.pickling import unique
 from jupysched.namespace.sources import collect_sources
 from jupysched.namespace.unpack import Baseline
@@ -32,6 +32,7 @@ class Returned:
     notes: list[str] = field(default_factory=list)
 
 
+@without_collection()
 def pack_changes(
     path: Path,
     namespace: dict[str, Any],
@@ -68,9 +69,7 @@ class _Change:
             visible = {n: v for n, v in visible.items() if n in out_names}
         self.visible = visible
         self.new = {n: v for n, v in visible.items() if n not in before or before[n] is not v}
-        self.deleted = [
-            n for n in baseline.received if n not in namespace and (out_names is None or n in out_names)
-        ]
+        self.deleted = [n for n in baseline.received if n not in namespace and (out_names is None or n in out_names)]
         self.patches, self.replaced = baseline.tracked.patches()
         changed = {id(baseline.tracked.numbered[number]) for number, _, _ in self.patches}
         self.new |= {n: v for n, v in visible.items() if id(v) in self.replaced}
@@ -81,9 +80,7 @@ class _Change:
 
     def _reachable_patches(self) -> list[tuple[int, str, Any]]:
         numbered = self.baseline.tracked.numbered
-        return [
-            p for p in self.patches if names_that_reach(self.visible, {id(numbered[p[0]])})
-        ]
+        return [p for p in self.patches if names_that_reach(self.visible, {id(numbered[p[0]])})]
 
     def pack(self, path: Path, *, careful: bool) -> Returned:
         returned = Returned()
@@ -131,7 +128,7 @@ class _Change:
 
     def _is_short_of_memory(self) -> bool:
         now, before = resource.getrlimit(resource.RLIMIT_AS)[0], self.baseline.address_space[0]
-        return now != before and now != resource.RLIM_INFINITY
+        return now not in {before, resource.RLIM_INFINITY}
 
     def _check_size(self, name: str, value: Any) -> None:
         if self._is_short_of_memory():

@@ -46,6 +46,17 @@ class NoSuchName(NamespaceError):
         self.name = name
 
 
+class NotRebuilt(NamespaceError):
+    """A variable arrived, but could not be rebuilt in the job."""
+
+    def __init__(self, name: str, error: BaseException) -> None:
+        super().__init__(
+            f"{name} could not be rebuilt in the job: {type(error).__name__}: {error}.",
+            hint="Create it inside the cell.",
+        )
+        self.name = name
+
+
 class ObjectStoreFull(NamespaceError):
     """The disk is full: the variables do not fit into the object store."""
 

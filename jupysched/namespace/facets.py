@@ -212,7 +212,9 @@ def slot_names(cls: type) -> list[str]:
         for name in (slots,) if isinstance(slots, str) else slots:
             if name in {"__dict__", "__weakref__"}:
                 continue
-            names.append(f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name)
+            names.append(
+                f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+            )
     return names
 
 

@@ -1,199 +1,53 @@
-"""Which names a cell reads before it has assigned them. Knows syntax trees; runs nothing, sees no values.
-
-A name is *needed* when some path reaches a read of it with no assignment before, *wanted* when it may have been
-assigned already, or is read only inside a function that the cell defines. Functions count from the moment when their
-name is loaded: from then on they could be called.
-"""
+"""Which names a cell reads before it has assigned them. Knows control flow; runs nothing, sees no values."""
 
 from __future__ import annotations
 
 import ast
-import dis
-import types
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 
-_FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_SCOPES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+from jupysched.namespace.names import (
+    Deferred,
+    Flow,
+    FunctionNode,
+    NameVisitor,
+    all_stores,
+    annotations_of,
+    code_globals,
+    code_stores,
+    without_defaults,
+)
+from jupysched.namespace.shell_syntax import WORD, shell_use
+
 _LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
-#: calls that may reach any name of the namespace through a string
-DYNAMIC = frozenset({"eval", "exec", "globals", "locals", "vars", "dir", "get_ipython", "compile", "__import__"})
 
 
-@dataclass(slots=True)
-class Flow:
-    """What a cell does with names, in the order of its lines."""
-
-    #: read on some path before any assignment
-    needed: dict[str, None] = field(default_factory=dict)
-    #: possibly read before an assignment
-    wanted: dict[str, None] = field(default_factory=dict)
-    #: deleted without having been read or assigned
-    dropped: set[str] = field(default_factory=set)
-    #: assigned somewhere
-    stored: set[str] = field(default_factory=set)
-    #: full names of modules that the cell imports
-    imports: set[str] = field(default_factory=set)
-    #: every name and attribute that is mentioned
-    mentioned: set[str] = field(default_factory=set)
-    #: text of string constants, for names that are used through strings
-    strings: list[str] = field(default_factory=list)
-    #: calls of get_ipython().METHOD(constants), in order
-    shell_calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    #: the cell may reach names through strings
-    dynamic: bool = False
-
-
-def code_globals(code: types.CodeType, *, nested_only: bool = False) -> dict[str, None]:
-    """Return the global names that this code and the code inside it read, in order."""
-    names: dict[str, None] = {}
-    if not nested_only:
-        for instruction in dis.get_instructions(code):
-            if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_GLOBAL"}:
-                names[instruction.argval] = None
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names.update(code_globals(constant))
-    return names
-
-
-def code_mentions(code: types.CodeType) -> set[str]:
-    """Return every name and attribute that this code mentions."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= code_mentions(constant)
-    return names
-
-
-def _code_stores(code: types.CodeType) -> set[str]:
-    names = {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _code_stores(constant)
-    return names
-
-
-def analyse(tree: ast.Module) -> Flow:
-    """Return what this cell does with names."""
-    visitor = _Visitor(_all_stores(tree))
+def analyse(tree: ast.Module, transform: Callable[[str], str] | None = None) -> Flow:
+    """Return what this cell does with names; `transform` turns IPython's syntax in magics into Python."""
+    visitor = _Visitor(all_stores(tree))
+    visitor.transform = transform
     visitor.block(tree.body)
     visitor.finish()
     return visitor.flow
 
 
-def _all_stores(tree: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, _FunctionNode | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).split(".")[0])
-    return names
+class _Visitor(NameVisitor):
+    transform: Callable[[str], str] | None = None
 
-
-@dataclass(slots=True)
-class _Deferred:
-    reads: dict[str, None]
-    stores: set[str]
-
-
-class _Visitor(ast.NodeVisitor):
-    def __init__(self, stores_anywhere: set[str]) -> None:
-        self.flow = Flow()
-        self.anywhere = stores_anywhere
-        self.definite: set[str] = set()
-        self.maybe: set[str] = set()
-        #: names of comprehension scopes and class bodies around this node
-        self.hidden: list[set[str]] = []
-        self.in_class: list[set[str]] = []
-        self.deferred: dict[str, _Deferred] = {}
-        #: bodies of the methods of the class being visited
-        self.methods: list[_Deferred] = []
-        #: an import * may have bound anything
-        self.starred = False
-
-    # names
-
-    def read(self, name: str, *, inside_function: bool = False) -> None:
-        self.flow.mentioned.add(name)
-        if name in DYNAMIC:
-            self.flow.dynamic = True
-        self.fire(name)
-        if name in self.definite:
-            return
-        may_be_bound = name in self.maybe or self.starred
-        if may_be_bound or (inside_function and name in self.anywhere):
-            self.flow.wanted.setdefault(name)
-        else:
-            self.flow.needed.setdefault(name)
-
-    def fire(self, name: str) -> None:
-        body = self.deferred.pop(name, None)
-        if body is None:
-            return
-        for read in body.reads:
-            self.read(read, inside_function=True)
-        self.maybe |= body.stores
-
-    def store(self, name: str) -> None:
-        if self.in_class:
-            self.in_class[-1].add(name)
-            return
-        self.flow.stored.add(name)
-        self.definite.add(name)
-        self.maybe.add(name)
-        self.deferred.pop(name, None)
-
-    def is_hidden(self, name: str) -> bool:
-        return any(name in scope for scope in self.hidden) or (bool(self.in_class) and name in self.in_class[-1])
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Load):
-            if not self.is_hidden(node.id):
-                self.read(node.id)
-        elif isinstance(node.ctx, ast.Store):
-            self.store(node.id)
-        else:
-            self.drop(node.id)
-
-    def drop(self, name: str) -> None:
-        if self.in_class:
-            self.in_class[-1].discard(name)
-            return
-        if name not in self.maybe and name not in self.flow.needed:
-            self.flow.dropped.add(name)
-        self.definite.add(name)  # a later read fails here as it would in the notebook
-        self.maybe.add(name)
-        self.deferred.pop(name, None)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        self.flow.mentioned.add(node.attr)
-        self.visit(node.value)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str):
-            self.flow.strings.append(node.value)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        function = node.func
-        if (
-            isinstance(function, ast.Attribute)
-            and isinstance(function.value, ast.Call)
-            and isinstance(function.value.func, ast.Name)
-            and function.value.func.id == "get_ipython"
-        ):
-            constants = tuple(a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
-            if len(constants) == len(node.args):
-                self.flow.shell_calls.append((function.attr, constants))
-                self.flow.mentioned.add("get_ipython")
-                self.starred = self.starred or constants[:1] == ("run",)
-                return
-        self.generic_visit(node)
-        if isinstance(function, ast.Name) and function.id == "exec":
-            self.starred = True
+    def shell_call(self, method: str, constants: tuple[str, ...]) -> None:
+        super().shell_call(method, constants)
+        use = shell_use([(method, constants)])
+        self.flow.wanted.update(dict.fromkeys(sorted(use.words - self.definite)))
+        for text in use.code:
+            try:
+                tree = ast.parse(self.transform(text) if self.transform else text)
+            except SyntaxError:
+                self.flow.wanted.update(dict.fromkeys(WORD.findall(text)))
+                continue
+            self.anywhere |= all_stores(tree)
+            if constants[0] in {"time", "capture"}:
+                self.block(tree.body)
+            else:  # what %timeit assigns is gone after it
+                self.branches(tree.body, [])
 
     # statements whose order differs from that of their fields
 
@@ -269,7 +123,7 @@ class _Visitor(ast.NodeVisitor):
         self.branches([_as_statement(node.target), *node.body], [])
         self.block(node.orelse)
 
-    visit_AsyncFor = visit_For  # type: ignore[assignment]
+    visit_AsyncFor = visit_For
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
@@ -278,9 +132,9 @@ class _Visitor(ast.NodeVisitor):
                 self.visit(item.optional_vars)
         self.block(node.body)
 
-    visit_AsyncWith = visit_With  # type: ignore[assignment]
+    visit_AsyncWith = visit_With
 
-    def visit_Try(self, node: ast.Try) -> None:
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         before = set(self.definite)
         self.block(node.body)
         self.block(node.orelse)
@@ -369,26 +223,33 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.defaults(node.args)
-        expression = ast.Lambda(args=_bare(node.args), body=node.body)
+        expression = ast.Lambda(args=without_defaults(node.args), body=node.body)
         body = self.body_of(ast.Expr(expression), node.body)
         for name in body.reads:
             if not self.is_hidden(name):
                 self.read(name, inside_function=True)
 
-    def visit_FunctionDef(self, node: _FunctionNode) -> None:
+    def visit_FunctionDef(self, node: FunctionNode) -> None:
         for decorator in node.decorator_list:
             self.visit(decorator)
         self.defaults(node.args)
-        for annotation in _annotations(node):
+        for annotation in annotations_of(node):
             self.visit(annotation)
-        bare = type(node)(
-            name=node.name, args=_bare(node.args), body=node.body, decorator_list=[], returns=None, type_comment=None
+        plain = type(node)(
+            name=node.name,
+            args=without_defaults(node.args),
+            body=node.body,
+            decorator_list=[],
+            returns=None,
+            type_comment=None,
         )
-        self.define(node.name, self.body_of(bare, *node.body), at_once=bool(node.decorator_list) or bool(self.in_class))
+        self.define(
+            node.name, self.body_of(plain, *node.body), at_once=bool(node.decorator_list) or bool(self.in_class)
+        )
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+    visit_AsyncFunctionDef = visit_FunctionDef
 
-    def define(self, name: str, body: _Deferred, *, at_once: bool) -> None:
+    def define(self, name: str, body: Deferred, *, at_once: bool) -> None:
         if self.in_class:
             self.in_class[-1].add(name)
             self.methods.append(body)
@@ -414,13 +275,13 @@ class _Visitor(ast.NodeVisitor):
             stores |= method.stores
         self.methods = outer
         reads.pop(node.name, None)
-        self.define(node.name, _Deferred(reads, stores), at_once=bool(node.decorator_list))
+        self.define(node.name, Deferred(reads, stores), at_once=bool(node.decorator_list))
 
     def defaults(self, args: ast.arguments) -> None:
         for value in (*args.defaults, *(d for d in args.kw_defaults if d is not None)):
             self.visit(value)
 
-    def body_of(self, node: ast.stmt, *inner: ast.AST) -> _Deferred:
+    def body_of(self, node: ast.stmt, *inner: ast.AST) -> Deferred:
         for part in inner:
             for child in ast.walk(part):
                 if isinstance(child, ast.Constant) and isinstance(child.value, str):
@@ -433,7 +294,7 @@ class _Visitor(ast.NodeVisitor):
                     self.flow.imports.add(child.module)
         module = ast.fix_missing_locations(ast.Module(body=[node], type_ignores=[]))
         code = compile(module, "<cell>", "exec", dont_inherit=True)
-        return _Deferred(code_globals(code, nested_only=True), _code_stores(code))
+        return Deferred(code_globals(code, nested_only=True), code_stores(code))
 
     def finish(self) -> None:
         if self.flow.dynamic or self.flow.shell_calls:
@@ -451,28 +312,3 @@ class _Case(ast.AST):
 
 def _as_statement(target: ast.expr) -> ast.stmt:
     return ast.Expr(target)
-
-
-def _bare(args: ast.arguments) -> ast.arguments:
-    """The same parameters without defaults and annotations, which belong to the scope around."""
-
-    def plain(arg: ast.arg) -> ast.arg:
-        return ast.arg(arg=arg.arg)
-
-    return ast.arguments(
-        posonlyargs=[plain(a) for a in args.posonlyargs],
-        args=[plain(a) for a in args.args],
-        vararg=plain(args.vararg) if args.vararg else None,
-        kwonlyargs=[plain(a) for a in args.kwonlyargs],
-        kw_defaults=[None for _ in args.kwonlyargs],
-        kwarg=plain(args.kwarg) if args.kwarg else None,
-        defaults=[],
-    )
-
-
-def _annotations(node: _FunctionNode) -> Iterator[ast.expr]:
-    args = node.args
-    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *(a for a in (args.vararg, args.kwarg) if a)]
-    yield from (a.annotation for a in every if a.annotation is not None)
-    if node.returns is not None:
-        yield node.returns

@@ -173,9 +173,7 @@ def _conflict(name: str, user_ns: dict[str, Any]) -> str:
     return f"{name} was changed in the notebook meanwhile; {kept}. The job's value: job.result()[{name!r}]"
 
 
-def _land_touched(
-    names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Landing, clashing: set[int]
-) -> None:
+def _land_touched(names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Landing, clashing: set[int]) -> None:
     for name in names:
         original = sent.names.get(name, MISSING)
         landing.values[name] = original

@@ -16,7 +16,7 @@ from jupysched.namespace.capture import Reads, module_parts, reads
 from jupysched.namespace.errors import NoSuchName, ObjectStoreFull
 from jupysched.namespace.explain import not_picklable
 from jupysched.namespace.objects import ObjectStore
-from jupysched.namespace.payload import PayloadWriter, big_blobs
+from jupysched.namespace.payload import PayloadWriter, big_blobs, without_collection
 from jupysched.namespace.pickling import standard_seeds
 from jupysched.namespace.sources import collect_sources
 from jupysched.namespace.walk import Tracked, home_types
@@ -75,6 +75,7 @@ class Packed:
             raise
 
 
+@without_collection()
 def pack_inputs(
     cell: str,
     shell_or_user_ns: Any,
@@ -95,7 +96,7 @@ def pack_inputs(
             raise NoSuchName(name)
     packing = _Packing(user_ns, found, objects, (*in_names, *found.needed))
     packing.run()
-    header = {
+    header: dict[str, Any] = {
         "version": list(sys.version_info[:3]),
         "dropped": sorted(found.dropped),
         "imports": packing.imports(),
@@ -104,16 +105,14 @@ def pack_inputs(
     }
     writer = packing.writer
     sent = Sent(
-        tracked=Tracked(writer.numbered(), first=len(standard_seeds(user_ns))),
+        tracked=Tracked(writer.numbered(), first=len(standard_seeds(user_ns)), content=writer.pickler.content),
         names=packing.sent,
         bindings={name: id(value) for name, value in user_ns.items()},
         ambient=header["ambient"],
         copies=writer.pickler.tensors.copies,
     )
     nbytes = writer.body.tell() + writer.pickler.out_of_band_bytes
-    return Packed(
-        report=tuple(packing.report), reads=found, sent=sent, nbytes=nbytes, writer=writer, header=header
-    )
+    return Packed(report=tuple(packing.report), reads=found, sent=sent, nbytes=nbytes, writer=writer, header=header)
 
 
 class _Packing:
@@ -201,7 +200,7 @@ class _Packing:
         """Return the submodules to import, so that attribute chains like concurrent.futures work."""
         mentioned = self.found.mentioned | self.writer.pickler.mentioned
         packages = [v for v in self.sent.values() if isinstance(v, types.ModuleType) and hasattr(v, "__path__")]
-        loaded = [name for name, module in list(sys.modules.items()) if module is not None]
+        loaded = list(sys.modules)
         return sorted({part for package in packages for part in module_parts(package, mentioned, loaded)})
 
 
@@ -214,7 +213,7 @@ def _rank(value: object) -> int:
     return 2 if type(value) in (int, float, str, bool, bytes, type(None)) else 3
 
 
-def _shared_roots(values: Sequence[object]) -> frozenset[int]:
+def _shared_roots(values: Sequence[Any]) -> frozenset[int]:
     """Return the ids of arrays and storages that travel whole because a variable is one."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     found: set[int] = set()

@@ -5,11 +5,14 @@ Knows pickles and numbers; knows nothing of cells. An entry that can't be writte
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import io
 import itertools
 import os
 import pickle
 import pickletools
+import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +26,18 @@ from jupysched.namespace.pickling import IN_BAND_BYTES, NotebookPickler, standar
 MAGIC = b"jupysched-variables-1\n"
 #: take the next object from the seeds, give it the next number, drop it
 _SEED = pickle.NEXT_BUFFER + pickle.MEMOIZE + pickle.POP
+
+
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """Hold the cyclic garbage collector back: it would walk every object again for each few thousand new ones."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @dataclass(slots=True)
@@ -79,7 +94,7 @@ class PayloadWriter:
 
     def numbered(self) -> dict[int, Any]:
         """Return what was written, by number."""
-        return {number: value for number, value in self.pickler.memo.copy().values()}
+        return dict(self.pickler.memo.copy().values())
 
     def write(self, path: Path, header: dict[str, Any]) -> int:
         """Return the bytes written. Writes: the file, by rename."""
@@ -115,6 +130,8 @@ class PayloadReader:
     seeds: Sequence[object] | None = None
     header: dict[str, Any] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
+    #: id of an array or storage -> name of its content
+    content: dict[int, str] = field(default_factory=dict)
     _body: bytes = b""
     _unpickler: Any = None
 
@@ -130,7 +147,7 @@ class PayloadReader:
 
     def read(self) -> Iterator[tuple[tuple[Any, ...], Any, BaseException | None]]:
         """Yield (label, value, None), or (label, None, what was raised), for each entry in order."""
-        with restore.loading(self.objects):
+        with restore.loading(self.objects) as made:
             seeds = list(standard_seeds(self.home) if self.seeds is None else self.seeds)
             seeds += [getattr(restore, f"big_{kind}")(name) for kind, name in self.header["blobs"]]
             self._open(seeds, 0, 0)
@@ -144,6 +161,7 @@ class PayloadReader:
                     yield entry.label, None, error
                 else:
                     yield entry.label, value, None
+            self.content = {id(value): name for value, name in made}
 
     def numbered(self) -> dict[int, Any]:
         """Return what was read, by the writer's numbers."""
@@ -198,9 +216,7 @@ def _below(value: object) -> list[object]:
         inner: list[object] = list(value.values())
     elif type(value) in (list, tuple, set, frozenset):
         inner = list(value)  # type: ignore[call-overload]
-    elif isinstance(value, type) or not isinstance(getattr(value, "__dict__", None), dict):
-        return []
-    elif type(value).__module__ in {"builtins"}:
+    elif isinstance(value, type | types.ModuleType) or not isinstance(getattr(value, "__dict__", None), dict):
         return []
     else:
         inner = list(vars(value).values())

@@ -21,7 +21,7 @@ from cloudpickle import cloudpickle as internals
 
 from jupysched.namespace import restore
 from jupysched.namespace.arrays import reduce_array, reduce_whole
-from jupysched.namespace.flow import code_globals, code_mentions
+from jupysched.namespace.names import code_globals, code_mentions
 from jupysched.namespace.objects import ObjectStore
 from jupysched.namespace.refusals import REFUSED, full_name, refuse
 from jupysched.namespace.tensors import TensorReducer
@@ -57,17 +57,22 @@ class NotebookPickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.mentioned: set[str] = set()
         #: files whose source may exist in the notebook only
         self.filenames: set[str] = set()
+        #: id of an array or storage -> name of its content
+        self.content: dict[int, str] = {}
         #: bytes that this pickler put out of band
         self.out_of_band_bytes = 0
         self.tensors = TensorReducer(self.put, shared_roots)
-        self.privates: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.privates: dict[int, tuple[Any, Any]] = {}
         self.memo = {id(seed): (number, seed) for number, seed in enumerate(seeds)}
 
-    def put(self, buffer: Any) -> str:
-        """Return the name of this buffer in the object store."""
+    def put(self, buffer: Any, *, owner: Any = None, name: str | None = None) -> str:
+        """Return the name of this buffer in the object store; `owner` is the array or storage that it belongs to."""
         view = memoryview(buffer)
         self.out_of_band_bytes += view.nbytes
-        return self.objects.put(view)
+        name = self.objects.put(view, name=name)
+        if owner is not None:
+            self.content[id(owner)] = name
+        return name
 
     def take_buffer(self, buffer: Any) -> bool:
         """Put a buffer out of band; true means: keep it in the pickle."""
@@ -123,13 +128,23 @@ class NotebookPickler(cloudpickle.Pickler):  # type: ignore[misc]
             else:
                 state["__globals__"] = {n: home[n] for n in code_globals(code) if n in home}
                 home = self._private_home(home)
-        return restore.function, (code, home, func.__name__, func.__closure__), state, None, None, restore.function_state
+        return (
+            restore.function,
+            (code, home, func.__name__, func.__closure__),
+            state,
+            None,
+            None,
+            restore.function_state,
+        )
 
     def _private_home(self, original: dict[str, Any]) -> dict[str, Any]:
         if id(original) not in self.privates:
-            kept = {n: original[n] for n in ("__name__", "__package__", "__file__", "__builtins__") if n in original}
+            kept: dict[str, Any] = {
+                n: original[n] for n in ("__name__", "__package__", "__file__", "__builtins__") if n in original
+            }
             self.privates[id(original)] = (original, kept)
-        return self.privates[id(original)][1]
+        kept_before: dict[str, Any] = self.privates[id(original)][1]
+        return kept_before
 
 
 def _reduce_cell(_: NotebookPickler, cell: types.CellType) -> Any:

@@ -13,18 +13,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jupysched.namespace.objects import ObjectStore
+from jupysched.namespace.pages import remember_map
 
 _stores: list[ObjectStore] = []
 
 
+#: arrays and storages made within loading(), and the names of their contents
+_made: list[tuple[Any, str]] = []
+
+
 @contextlib.contextmanager
-def loading(objects: ObjectStore) -> Iterator[None]:
-    """Make buffers come from this store within the block."""
+def loading(objects: ObjectStore) -> Iterator[list[tuple[Any, str]]]:
+    """Make buffers come from this store within the block; the list tells what was made of which buffer."""
     _stores.append(objects)
+    _made.clear()
     try:
-        yield
+        yield _made
     finally:
         _stores.pop()
+        _made.clear()
 
 
 class LeftBehind:
@@ -114,19 +121,23 @@ def big_bytearray(name: str) -> bytearray:
     return bytearray(_stores[-1].map(name))
 
 
-def array(name: str, dtype: Any, shape: tuple[int, ...], order: str) -> Any:
+def array(name: str, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
     """Return a numpy array that is a writable private map of a stored buffer."""
     import numpy as np
 
-    return np.ndarray(shape, dtype, buffer=_stores[-1].map(name), order=order)  # type: ignore[call-overload]
+    found = _stores[-1].map(name)
+    made = np.ndarray(shape, dtype, buffer=found, order=order)
+    _made.append((made, name))
+    remember_map(made.__array_interface__["data"][0], made.nbytes, name, found)
+    return made
 
 
-def small_array(data: bytes, dtype: Any, shape: tuple[int, ...], order: str) -> Any:
+def small_array(data: bytes, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
     """Return a numpy array that owns its few bytes."""
     import numpy as np
 
-    made = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
-    made.reshape(-1, order=order).view(np.uint8)[...] = np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
+    made = np.empty(shape, dtype, order=order)
+    made.reshape(-1, order=order).view(np.uint8)[...] = np.frombuffer(data, np.uint8)
     return made
 
 
@@ -144,11 +155,11 @@ def array_view(root: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int
     return view
 
 
-def memmap(filename: str, dtype: Any, mode: str, offset: int, shape: tuple[int, ...], order: str) -> Any:
+def memmap(filename: str, dtype: Any, mode: Any, offset: int, shape: tuple[int, ...], order: Any) -> Any:
     """Return a memory map of the same file as the original's."""
     import numpy as np
 
-    return np.memmap(filename, dtype=dtype, mode=mode, offset=offset, shape=shape, order=order)  # type: ignore[call-overload]
+    return np.memmap(filename, dtype, mode, offset, shape, order)
 
 
 def storage(name: str) -> Any:
@@ -158,7 +169,10 @@ def storage(name: str) -> Any:
     buffer = _stores[-1].map(name)
     if not len(buffer):
         return torch.UntypedStorage(0)
-    return torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
+    made = torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
+    _made.append((made, name))
+    remember_map(made.data_ptr(), made.nbytes(), name, buffer)
+    return made
 
 
 def small_storage(data: bytes) -> Any:
@@ -167,19 +181,25 @@ def small_storage(data: bytes) -> Any:
 
     made = torch.UntypedStorage(len(data))
     if data:
-        torch.empty(0, dtype=torch.uint8).set_(made).copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))  # type: ignore[call-overload]
+        torch.empty(0, dtype=torch.uint8).set_(made).copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
     return made
 
 
-def tensor(  # noqa: PLR0913  pickles call by position
-    cls: Any, held: Any, dtype: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool
-) -> Any:  # noqa: FBT001
+def tensor(
+    cls: Any,
+    held: Any,
+    dtype: Any,
+    offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,  # noqa: FBT001  pickles call by position
+) -> Any:
     """Return a tensor or parameter on this storage."""
     import torch
 
     made = torch.empty(0, dtype=dtype)
     with torch.no_grad():
-        made.set_(held, offset, torch.Size(size), stride)  # type: ignore[call-overload]
+        made.set_(held, offset, torch.Size(size), stride)
     if cls is torch.nn.Parameter:
         return torch.nn.Parameter(made, requires_grad=requires_grad)
     if requires_grad:

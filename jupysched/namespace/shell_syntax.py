@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: magics whose line is Python after their options
-_CODE_LINE = frozenset({"timeit", "time", "prun", "memit", "lprun", "mprun", "pinfo", "pinfo2", "psearch", "debug", "px"})
+_CODE_LINE = frozenset(
+    {"timeit", "time", "prun", "memit", "lprun", "mprun", "pinfo", "pinfo2", "psearch", "debug", "px"}
+)
 #: magics whose body is Python
 _CODE_BODY = frozenset({"time", "timeit", "capture", "prun", "memit", "mprun", "px", "debug", "code_wrap"})
 _OPTIONS_WITH_VALUE = re.compile(r"-[nrpsltD]\s*\S+")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jupysched.namespace import restore
+from jupysched.namespace.pages import untouched_name
 
 _IN_BAND_BYTES = 64 * 1024
 #: a tensor takes its whole storage along up to this size, or up to this many times its own
@@ -31,7 +32,7 @@ def _modules() -> Any:
 class TensorReducer:
     """Reduces tensors of one pickle; keeps the storages that it has met, so that sharing is kept."""
 
-    def __init__(self, put: Callable[[Any], str], shared_roots: frozenset[int]) -> None:
+    def __init__(self, put: Callable[..., str], shared_roots: frozenset[int]) -> None:
         self.put = put
         self.shared_roots = shared_roots
         #: one Python object for each storage: pickle knows objects by identity
@@ -93,7 +94,8 @@ class TensorReducer:
         view = storage_view(torch, storage)
         if view.nbytes < _IN_BAND_BYTES:
             return restore.small_storage, (bytes(view),)
-        return restore.storage, (self.put(view),)
+        known = untouched_name(storage.data_ptr(), storage.nbytes())
+        return restore.storage, (self.put(view, owner=storage, name=known),)
 
 
 def _compile_arguments(module: Any) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from jupysched.namespace import ambient
+from jupysched.namespace.errors import NotRebuilt
 from jupysched.namespace.objects import ObjectStore
 from jupysched.namespace.pack import placeholder_names
-from jupysched.namespace.payload import PayloadReader
+from jupysched.namespace.payload import PayloadReader, without_collection
 from jupysched.namespace.pickling import standard_seeds
 from jupysched.namespace.sources import register_sources
 from jupysched.namespace.walk import Tracked
@@ -33,10 +34,11 @@ class Baseline:
     address_space: tuple[int, int]
 
 
+@without_collection()
 def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> Baseline:
     """Put the variables into the namespace and return what pack_changes needs to see changes.
 
-    Raises: what a variable's own code raises while it is rebuilt; ObjectMissing; WrongVersion.
+    Raises: NotRebuilt, from what a variable's own code raised; ObjectMissing; WrongVersion.
     """
     reader = PayloadReader(Path(path), namespace, objects)
     header = reader.header
@@ -44,7 +46,7 @@ def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> 
     received: set[str] = set()
     for label, value, error in reader.read():
         if error is not None:
-            raise error
+            raise NotRebuilt(str(label[1]), error) from error
         if label[0] == "name":
             namespace[label[1]] = value
             received.add(label[1])
@@ -58,7 +60,7 @@ def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> 
             importlib.import_module(name)
     ambient.apply(header["ambient"])
     return Baseline(
-        tracked=Tracked(reader.numbered(), first=len(standard_seeds(namespace))),
+        tracked=Tracked(reader.numbered(), first=len(standard_seeds(namespace)), content=reader.content),
         names=dict(namespace),
         received=frozenset(received),
         ambient=ambient.collect(),

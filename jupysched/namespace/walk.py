@@ -29,27 +29,43 @@ class Tracked:
     snapshots: dict[tuple[int, str], Any] = field(default_factory=dict)
     #: facets are taken of objects from this number on; below it are the seeds
     first: int = 0
+    #: id of an array or storage -> name of its content, where it is known already
+    content: Mapping[int, str] = field(default_factory=dict)
     _opaque: Opaque | None = None
 
     def __post_init__(self) -> None:
         seen: set[int] = set()
+        snapshots = self.snapshots
         for number, obj in self.numbered.items():
-            if number < self.first or type(obj) in _ATOMS or id(obj) in seen:
+            cls = type(obj)
+            if cls in _ATOMS or number < self.first or id(obj) in seen:
                 continue
             seen.add(id(obj))
-            for kind in facets_of(obj):
-                self._take(number, kind, obj)
+            if cls is list:
+                snapshots[number, "list"] = obj.copy()
+            elif cls is dict:
+                snapshots[number, "dict"] = obj.copy()
+            else:
+                for kind in facets_of(obj):
+                    self._take(number, kind, obj)
 
     def _take(self, number: int, kind: str, obj: Any) -> None:
+        if id(obj) in self.content:
+            self.snapshots[number, kind] = self.content[id(obj)]
+            return
         try:
             self.snapshots[number, kind] = self._facet(kind).take(obj)
         except Exception:  # noqa: BLE001  an object that can't be looked at is taken as constant
             if kind == "opaque":
                 self._take(number, "instance", obj)
+            return
+        if kind == "opaque" and is_by_value(type(obj)):
+            # the attributes of a class of the notebook can be set even if it has a __reduce__ of its own
+            self.snapshots[number, "attributes"] = attributes(obj)
 
     def _facet(self, kind: str) -> Any:
         if kind != "opaque":
-            return FACETS[kind]
+            return FACETS["instance" if kind == "attributes" else kind]
         if self._opaque is None:
             self._opaque = Opaque(self.numbered)
         return self._opaque
@@ -57,6 +73,8 @@ class Tracked:
     def patch(self, number: int, kind: str) -> Any:
         """Return the patch from the snapshot to now, MISSING, or REPLACED for what can't be patched in place."""
         snapshot = self.snapshots.get((number, kind), MISSING)
+        if snapshot is MISSING and kind == "instance":
+            snapshot = self.snapshots.get((number, "attributes"), MISSING)
         if snapshot is MISSING:
             return MISSING
         return self._facet(kind).change(self.numbered[number], snapshot)
@@ -73,10 +91,14 @@ class Tracked:
         found: dict[tuple[int, str], Any] = {}
         replaced: set[int] = set()
         for number, kind in self.snapshots:
+            if kind == "attributes":
+                continue
             try:
                 patch = self.patch(number, kind)
             except Exception:  # noqa: BLE001, S112  as in _take
                 continue
+            if patch is REPLACED and (number, "attributes") in self.snapshots:
+                patch, kind = self.patch(number, "attributes"), "instance"  # noqa: PLW2901
             if patch is REPLACED:
                 replaced.add(id(self.numbered[number]))
             elif patch is not MISSING:
@@ -95,8 +117,14 @@ class Tracked:
                     continue
                 if not any(id(part) in replaced for part in children(obj)):
                     continue
-                kind = next((k for k in ("list", "dict", "set", "deque", "instance", "cell", "function", "class")
-                             if (number, k) in self.snapshots), None)
+                kind = next(
+                    (
+                        k
+                        for k in ("list", "dict", "set", "deque", "instance", "cell", "function", "class")
+                        if (number, k) in self.snapshots
+                    ),
+                    None,
+                )
                 if kind is not None:
                     found[number, kind] = _whole(self.snapshots[number, kind], self._facet(kind).take(obj), replaced)
                 elif (number, "opaque") in self.snapshots and (state := _state_of(obj)) is not None:

@@ -29,12 +29,19 @@ def play(case: dict[str, Any], folder: Path, *, timeout_s: float = 120) -> dict[
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython")}
     done = subprocess.run(
         [sys.executable, str(HERE), "notebook", str(folder)],
-        cwd=work, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False,
+        cwd=work,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
     )
     try:
         return json.loads((folder / "seen.json").read_text())
     except FileNotFoundError:
-        raise AssertionError(f"the notebook's side ended with {done.returncode}:\n{done.stdout}\n{done.stderr}") from None
+        raise AssertionError(
+            f"the notebook's side ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        ) from None
 
 
 def _shell() -> Any:
@@ -86,7 +93,11 @@ def notebook(folder: Path) -> None:
         (folder / "a1").mkdir(exist_ok=True)
         (folder / "sys_path.json").write_text(json.dumps(sys.path))
         done = subprocess.run(
-            [sys.executable, str(HERE), "job", str(folder)], capture_output=True, text=True, errors="replace", check=False,
+            [sys.executable, str(HERE), "job", str(folder)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
             env={**os.environ, "NOTEBOOK_SCRIPT": str(HERE)},
         )
         seen.update(stdout=done.stdout, stderr=done.stderr)
@@ -100,8 +111,9 @@ def notebook(folder: Path) -> None:
             seen["landing"] = {k: getattr(landing, k) for k in ("landed", "conflicts", "failures", "deleted")}
             seen["values"] = sorted(landing.values)
             if case.get("load_values"):
-                shell.user_ns["loaded"] = load_values(folder / "a1" / "result.pickle", objects, shell.user_ns,
-                                                      input_path=folder / "input.pickle")
+                shell.user_ns["loaded"] = load_values(
+                    folder / "a1" / "result.pickle", objects, shell.user_ns, input_path=folder / "input.pickle"
+                )
         else:
             seen["status"] = "died"
     for text in case.get("after", []):
@@ -138,8 +150,13 @@ def job(folder: Path) -> None:
     start = time.perf_counter()
     returned = pack_changes(folder / "a1" / "result.pickle", shell.user_ns, baseline, objects, case.get("out_names"))
     seconds["changes"] = time.perf_counter() - start
-    answer = {"status": "failed" if error else "done", "error": error, "returned": returned.names,
-              "notes": returned.notes, "job_seconds": seconds}
+    answer = {
+        "status": "failed" if error else "done",
+        "error": error,
+        "returned": returned.names,
+        "notes": returned.notes,
+        "job_seconds": seconds,
+    }
     sys.stdout.flush()
     (folder / "a1" / "job.json").write_text(json.dumps(answer))
 
