@@ -7,8 +7,10 @@ from typing import Any
 EXAMPLES: dict[str, dict[str, Any]] = {
     "a data frame changes in place": {
         "setup": [
-            "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2], 'b': [1.5, 2.5]})\nalias = df\n"
-            "ser = pd.Series([1, 2], name='s')\nheld = {'df': df}\nsame = pd.DataFrame({'s': ['x', 'y']})\nkept = same"
+            (
+                "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2], 'b': [1.5, 2.5]})\nalias = df\n"
+                "ser = pd.Series([1, 2], name='s')\nheld = {'df': df}\nsame = pd.DataFrame({'s': ['x', 'y']})\nkept = same"
+            )
         ],
         "cell": "df['c'] = df['a'] * 2\ndf.loc[0, 'a'] = 10\nser[0] = 5\nprint(same.s.value_counts(), same.index.get_loc(1))",
         "vars": {
@@ -21,8 +23,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "generators of random numbers go on": {
         "setup": [
-            "import random, numpy as np\nr = random.Random(3); g = np.random.default_rng(3); rs = np.random.RandomState(3)\n"
-            "r2 = random.Random(3); g2 = np.random.default_rng(3); rs2 = np.random.RandomState(3)\nkeep = r, g, rs"
+            (
+                "import random, numpy as np\nr = random.Random(3); g = np.random.default_rng(3); rs = np.random.RandomState(3)\n"
+                "r2 = random.Random(3); g2 = np.random.default_rng(3); rs2 = np.random.RandomState(3)\nkeep = r, g, rs"
+            )
         ],
         "cell": "x = r.random(), r.gauss(0, 1), float(g.random()), float(rs.rand())",
         "vars": {
@@ -33,11 +37,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "containers of every kind": {
         "setup": [
-            "from collections import *\nimport array, itertools\n"
-            "dq = deque([1, 2], maxlen=3); od = OrderedDict(a=1, b=2); dd = defaultdict(list, k=[1]); ct = Counter('aab'); ba = bytearray(b'abc')\n"
-            "class D(dict): pass\nmine = D(x=1); mine.tag = 'old'\nclass S:\n    __slots__ = ('v', 'w')\ns = S(); s.v = 1\n"
-            "counter = itertools.count(5); holder = [counter]; cm = ChainMap({'a': 1})\n"
-            "aliases = [dq, od, dd, ct, ba, mine, s]"
+            (
+                "from collections import *\nimport array, itertools\n"
+                "dq = deque([1, 2], maxlen=3); od = OrderedDict(a=1, b=2); dd = defaultdict(list, k=[1]); ct = Counter('aab'); ba = bytearray(b'abc')\n"
+                "class D(dict): pass\nmine = D(x=1); mine.tag = 'old'\nclass S:\n    __slots__ = ('v', 'w')\ns = S(); s.v = 1\n"
+                "counter = itertools.count(5); holder = [counter]; cm = ChainMap({'a': 1})\n"
+                "aliases = [dq, od, dd, ct, ba, mine, s]"
+            )
         ],
         "cell": "dq.append(3); dq.append(4); od.move_to_end('a'); od['c'] = 3; dd['n'].append(2); ct.update('b'); ba += b'd'\n"
         "mine['y'] = 2; mine.tag = 'new'; s.w = s; del s.v; next(counter); cm['b'] = 2; holder",
@@ -57,10 +63,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "classes change and are made": {
         "setup": [
-            "import abc, enum\nclass Base(abc.ABC):\n    made = 0\n    registry = []\n    @abc.abstractmethod\n    def go(self): ...\n"
-            "class Impl(Base):\n    def __init__(self): type(self).made += 1; Base.registry.append(self)\n    def go(self): return super().__class__.__name__ + helper()\n"
-            "    @property\n    def twice(self): return self.made * 2\n    @staticmethod\n    def st(): return 1\n    @classmethod\n    def cm(cls): return cls\n    class Inner:\n        z = 1\n"
-            "def helper(): return CONST\nCONST = '!'\nfirst = Impl()"
+            (
+                "import abc, enum\nclass Base(abc.ABC):\n    made = 0\n    registry = []\n    @abc.abstractmethod\n    def go(self): ...\n"
+                "class Impl(Base):\n    def __init__(self): type(self).made += 1; Base.registry.append(self)\n    def go(self): return super().__class__.__name__ + helper()\n"
+                "    @property\n    def twice(self): return self.made * 2\n    @staticmethod\n    def st(): return 1\n    @classmethod\n    def cm(cls): return cls\n    class Inner:\n        z = 1\n"
+                "def helper(): return CONST\nCONST = '!'\nfirst = Impl()"
+            )
         ],
         "cell": "second = Impl(); Impl.extra = lambda self: 'extra'; inner = Impl.Inner(); print(second.go(), Impl.made, second.twice, Impl.cm() is Impl)\n"
         "class Late(Impl): pass\nlate = Late()\nBase.registry.append(late)",
@@ -75,8 +83,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "closures share their cells": {
         "setup": [
-            "def pair():\n    n = 0\n    def inc():\n        nonlocal n\n        n += 1\n        return n\n    def get(): return n\n    return inc, get\ninc, get = pair()\n"
-            "def fact(k): return 1 if k < 2 else k * fact(k - 1)\ndef outer():\n    def rec(k): return 0 if k == 0 else 1 + rec(k - 1)\n    return rec\nrec = outer()"
+            (
+                "def pair():\n    n = 0\n    def inc():\n        nonlocal n\n        n += 1\n        return n\n    def get(): return n\n    return inc, get\ninc, get = pair()\n"
+                "def fact(k): return 1 if k < 2 else k * fact(k - 1)\ndef outer():\n    def rec(k): return 0 if k == 0 else 1 + rec(k - 1)\n    return rec\nrec = outer()"
+            )
         ],
         "cell": "inc(); inc(); print(get(), fact(5), rec(3))\ninc2, get2 = pair()\ninc2()\ndef fresh(): return fact(3)",
         "vars": {
@@ -111,9 +121,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "weak references, partials, methods and operators": {
         "setup": [
-            "import weakref, functools, operator, re, datetime, pathlib, decimal\nclass N:\n    def m(self, k=1): return k\nn = N(); w = weakref.ref(n); wv = weakref.WeakValueDictionary(n=n)\n"
-            "p = functools.partial(n.m, k=3); pm = n.m; getter = operator.itemgetter(1)\n@functools.cache\ndef c(x): return x + base\nbase = 1\n"
-            "cp = functools.cached_property\nclass Q:\n    @functools.cached_property\n    def v(self): return base + 1\n    @functools.lru_cache\n    def u(self, x): return x\nq = Q()\npath = pathlib.Path('a'); when = datetime.datetime(2020, 1, 1)"
+            (
+                "import weakref, functools, operator, re, datetime, pathlib, decimal\nclass N:\n    def m(self, k=1): return k\nn = N(); w = weakref.ref(n); wv = weakref.WeakValueDictionary(n=n)\n"
+                "p = functools.partial(n.m, k=3); pm = n.m; getter = operator.itemgetter(1)\n@functools.cache\ndef c(x): return x + base\nbase = 1\n"
+                "cp = functools.cached_property\nclass Q:\n    @functools.cached_property\n    def v(self): return base + 1\n    @functools.lru_cache\n    def u(self, x): return x\nq = Q()\npath = pathlib.Path('a'); when = datetime.datetime(2020, 1, 1)"
+            )
         ],
         "cell": "ok = (w() is n, wv['n'] is n, p(), pm(), getter([1, 2]), c(2), q.v, q.u(4), path.name, when.year)\nn.x = 1",
         "vars": {
@@ -124,9 +136,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "state that objects choose themselves": {
         "setup": [
-            "import threading\nclass Guarded:\n    def __init__(self): self.n = 0; self.lock = threading.Lock()\n    def __getstate__(self): return {'n': self.n}\n"
-            "    def __setstate__(self, s): self.__dict__.update(s); self.lock = threading.Lock()\n"
-            "class Pt:\n    def __init__(self, x): self.x = x\n    def __reduce__(self): return (Pt, (self.x,))\ng = Guarded(); the_lock = g.lock\npt = Pt(1); box = {'pt': pt}"
+            (
+                "import threading\nclass Guarded:\n    def __init__(self): self.n = 0; self.lock = threading.Lock()\n    def __getstate__(self): return {'n': self.n}\n"
+                "    def __setstate__(self, s): self.__dict__.update(s); self.lock = threading.Lock()\n"
+                "class Pt:\n    def __init__(self, x): self.x = x\n    def __reduce__(self): return (Pt, (self.x,))\ng = Guarded(); the_lock = g.lock\npt = Pt(1); box = {'pt': pt}"
+            )
         ],
         "cell": "with g.lock: g.n += 1\npt.x = 5",
         "vars": {"n": "g.n == 1", "pt": "pt.x == 5 and box['pt'] is pt"},
@@ -139,8 +153,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "views and buffers": {
         "setup": [
-            "import numpy as np\nbig = np.zeros(200_000); view = big[10:20]; t = np.arange(12).reshape(3, 4).T; f = np.asfortranarray(np.ones((300, 300))); ro = np.arange(5); ro.flags.writeable = False\n"
-            "st = np.zeros(3, dtype=[('a', 'i4'), ('b', 'f8')]); dt = np.array(['2020-01-01'], dtype='M8[D]'); ob = np.array([{'k': 1}, None], dtype=object); neg = big[::-1]; z = np.array(3.0); e = np.zeros((0, 3)); bs = b'x' * 100_000; bb = bytearray(100_000); bbs = [bb]"
+            (
+                "import numpy as np\nbig = np.zeros(200_000); view = big[10:20]; t = np.arange(12).reshape(3, 4).T; f = np.asfortranarray(np.ones((300, 300))); ro = np.arange(5); ro.flags.writeable = False\n"
+                "st = np.zeros(3, dtype=[('a', 'i4'), ('b', 'f8')]); dt = np.array(['2020-01-01'], dtype='M8[D]'); ob = np.array([{'k': 1}, None], dtype=object); neg = big[::-1]; z = np.array(3.0); e = np.zeros((0, 3)); bs = b'x' * 100_000; bb = bytearray(100_000); bbs = [bb]"
+            )
         ],
         "cell": "view += 1; big[0] = 5; f[0, 1] = 2; t[0, 0] = 7; st['b'][1] = 2.5; ob[0]['k'] = 2; ob[1] = [1]; ok = (ro.flags.writeable, neg[-1], len(bs), z.shape, e.shape, dt.dtype.str, f.flags.f_contiguous)\n"
         "z += 1; bb[5] = 1; huge = np.ones(300_000); part = huge[:3]",
@@ -160,9 +176,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "models of torch": {
         "setup": [
-            "import torch, torch.nn as nn, copy\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__(); self.l = nn.Linear(3, 3); self.bn = nn.BatchNorm1d(3); self.calls = 0\n"
-            "    def forward(self, x): self.calls += 1; return self.bn(self.l(x))\nnet = Net(); opt = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9); sched = torch.optim.lr_scheduler.StepLR(opt, 1)\n"
-            "w = net.l.weight; before = w.detach().clone(); big = torch.zeros(50_000); tiny = big[:2]; nl = torch.ones(2, requires_grad=True) * 2; sp = torch.eye(3).to_sparse(); gen = torch.Generator(); gen.manual_seed(1)"
+            (
+                "import torch, torch.nn as nn, copy\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__(); self.l = nn.Linear(3, 3); self.bn = nn.BatchNorm1d(3); self.calls = 0\n"
+                "    def forward(self, x): self.calls += 1; return self.bn(self.l(x))\nnet = Net(); opt = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9); sched = torch.optim.lr_scheduler.StepLR(opt, 1)\n"
+                "w = net.l.weight; before = w.detach().clone(); big = torch.zeros(50_000); tiny = big[:2]; nl = torch.ones(2, requires_grad=True) * 2; sp = torch.eye(3).to_sparse(); gen = torch.Generator(); gen.manual_seed(1)"
+            )
         ],
         "cell": "for _ in range(2):\n    opt.zero_grad(); loss = net(torch.randn(8, 3)).sum() + net.l.weight.pow(2).sum(); loss.backward(); opt.step(); sched.step()\n"
         "net.extra = nn.Linear(1, 1); tiny += 1; half = net.l.weight.detach().half(); net.eval(); bf = torch.ones(2, dtype=torch.bfloat16); x = torch.randn(2, generator=gen); sps = sp.to_dense().sum()",

@@ -1,6 +1,7 @@
 """A cell's reads are what it really reads: no more than is needed, never less."""
 
 import builtins
+import contextlib
 from collections.abc import Mapping
 
 import pytest
@@ -176,8 +177,6 @@ def test_what_a_running_cell_reads_was_captured(cell: str) -> None:
     except SyntaxError:
         return  # a walrus that rebinds a comprehension's variable
     watched = Watched()
-    try:
-        exec(compile(cell, "<cell>", "exec"), {}, watched)  # noqa: S102  functions see no locals: their reads raise
-    except (NameError, TypeError):
-        pass
+    with contextlib.suppress(NameError, TypeError):
+        exec(compile(cell, "<cell>", "exec"), {}, watched)
     assert watched.read - found.names - found.dropped == set()
