@@ -48,7 +48,7 @@ class StartOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What an agent says about one attempt. `kind`: running | ended | refused | lost."""
+    """What an agent says about one attempt. `kind`: running | metrics | ended | refused | lost."""
 
     job: JobId
     attempt: int
@@ -56,6 +56,8 @@ class Heard:
     at: float
     exit: Exit | None = None
     sentence: str = ""
+    #: last value of each metric, as the job logged it
+    metrics: Mapping[str, float | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

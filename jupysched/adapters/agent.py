@@ -225,6 +225,8 @@ class Agent:
             return
         if notice.get("event") == "running":
             self._runs(live, at=notice.get("at"), shim=notice.get("pid"))
+        elif notice.get("event") == "metrics" and isinstance(notice.get("values"), dict):
+            self._tell(live, "metrics", values=notice["values"])
         elif notice.get("event") == "ended":
             if "end" in notice:
                 self._ended(live, notice)
@@ -249,6 +251,8 @@ class Agent:
             live.is_told = True
             self._tell(live, "running", at=words["started_at"])
         ended_at = words.get("ended_at")
+        if isinstance(words.get("metrics"), dict) and words["metrics"]:
+            self._tell(live, "metrics", values=words["metrics"])
         exit_ = exit_from(words)
         self._end(live, "ended", at=ended_at if isinstance(ended_at, float) else None, exit_=exit_, sentence=exit_.sentence)
 
@@ -260,11 +264,20 @@ class Agent:
         self._tell(live, kind, at=at, exit_=exit_, sentence=sentence)
 
     def _tell(
-        self, live: Live, kind: str, *, at: float | None = None, exit_: Exit | None = None, sentence: str = ""
+        self,
+        live: Live,
+        kind: str,
+        *,
+        at: float | None = None,
+        exit_: Exit | None = None,
+        sentence: str = "",
+        values: dict[str, Any] | None = None,
     ) -> None:
         at = self._clock() if at is None else at
-        order = live.order
-        self._heard(Heard(job=order.job, attempt=order.attempt, kind=kind, at=at, exit=exit_, sentence=sentence))
+        job, attempt = live.order.job, live.order.attempt
+        self._heard(
+            Heard(job=job, attempt=attempt, kind=kind, at=at, exit=exit_, sentence=sentence, metrics=values or {})
+        )
 
     # --- looking -------------------------------------------------------------------------------------------------------
 

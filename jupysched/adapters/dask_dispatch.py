@@ -124,7 +124,7 @@ class Dispatch:
             self._out[key] = replace(out, is_acked=True, what=What.ADOPT)
             if shim is not None:
                 self._shims[key] = shim
-        else:
+        elif heard.kind != "metrics":
             self._forget(key)
         self._heard(heard)
 

@@ -41,7 +41,7 @@ class Api:
     ) -> None:
         self.loop = loop
         self.settings = settings
-        self.metrics: dict[JobId, dict[str, float]] = {}
+        self.metrics: dict[JobId, dict[str, float | str]] = {}
         self._home = home
         self._samples = samples
         self._shutdown = shutdown

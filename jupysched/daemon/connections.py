@@ -16,7 +16,7 @@ from jupysched.core.events import Event
 from jupysched.core.job import JobId
 from jupysched.daemon.api import Api
 from jupysched.daemon.auth import Person, identify
-from jupysched.ports import Directory
+from jupysched.ports import Directory, Heard
 from jupysched.transport import Channel
 from jupysched.wire import messages as msg
 from jupysched.wire import requests as ask
@@ -108,6 +108,8 @@ class Connections:
         for event in events:
             if isinstance(event, ev.Forgotten):
                 self._forgotten.update(event.jobs)
+                for job in event.jobs:
+                    self._api.metrics.pop(job, None)
             elif isinstance(event, ev.NodeEvent):
                 self._gpus_dirty = True
             elif not isinstance(event, ev.RuleEvent):
@@ -115,9 +117,10 @@ class Connections:
                 self._gpus_dirty = self._gpus_dirty or isinstance(event, HOLDS_CHANGED)
         self._schedule()
 
-    def metrics_changed(self, job: JobId) -> None:
+    def measured(self, word: Heard) -> None:
         """A job's last values changed."""
-        self._dirty.add(job)
+        self._api.metrics[word.job] = dict(word.metrics)
+        self._dirty.add(word.job)
         self._schedule()
 
     def gpus_changed(self) -> None:

@@ -39,10 +39,15 @@ class Loop:
         self._clock = clock
         self._grace_s = grace_s
         self._changed: Callable[[Sequence[Event]], None] = lambda events: None
+        self._measured: Callable[[Heard], None] = lambda word: None
         self._cycle_due = False
         self._wake: asyncio.TimerHandle | None = None
         #: facts that happened and could not be written yet (disk full); nothing is folded before it is durable
         self._unwritten: list[Event] = []
+
+    def on_metrics(self, measured: Callable[[Heard], None]) -> None:
+        """Who is told of a job's last values. They are no facts of the journal: the spool has them."""
+        self._measured = measured
 
     def on_change(self, changed: Callable[[Sequence[Event]], None]) -> None:
         """Who is told of events after they were folded."""
@@ -182,6 +187,9 @@ class Loop:
         if job is None or job.attempt != word.attempt or job.state in ENDED:
             return
         at, key = word.at, {"job": word.job, "attempt": word.attempt}
+        if word.kind == "metrics":
+            self._measured(word)
+            return
         log.info("attempt %s", word.kind, extra=key)
         if word.kind == "running":
             if job.state is JobState.STARTING:

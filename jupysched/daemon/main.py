@@ -82,6 +82,7 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
     api = Api(loop=loop, settings=settings, home=str(home), samples=parts.latest, shutdown=ended.set)
     connections = Connections(api=api, directory=directory)
     loop.on_change(connections.changed)
+    loop.on_metrics(connections.measured)
     loop.recover()
     socket = Path(settings.socket) if settings.socket else home / "api.sock"
     server = await _listen(loop, parts, connections, socket, mode=0o600 if settings.mode == "personal" else 0o666)

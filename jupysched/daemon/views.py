@@ -13,8 +13,6 @@ from jupysched.core.states import ENDED, HOLDING, JobState
 from jupysched.ports import GpuSample
 from jupysched.wire.records import ExitRecord, GpuRecord, JobRecord, RequestRecord
 
-Metrics = Mapping[JobId, Mapping[str, float]]
-
 
 def iso(at: float | None) -> str | None:
     """ISO 8601 UTC, to the millisecond."""
@@ -26,7 +24,7 @@ def iso(at: float | None) -> str | None:
 
 
 def job_record(
-    state: State, job: Job, *, now: float, mine: bool, metrics: Mapping[str, float] | None = None
+    state: State, job: Job, *, now: float, mine: bool, metrics: Mapping[str, float | str] | None = None
 ) -> JobRecord:
     """One job. Others' jobs show name, size and times, never directory or origin."""
     said = explain(state, job.id, now=now)

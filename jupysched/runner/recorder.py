@@ -12,6 +12,7 @@ import socket
 import time
 
 from jupysched import spool
+from jupysched.runner.gauge import Gauge
 from jupysched.spool import HEADER, Kind
 
 #: Bytes handed to one reader before the others get their turn.
@@ -30,6 +31,7 @@ class Recorder:
         self.over_limit = 0
         self.unwritten = 0
         self._said_full = False
+        self.gauge = Gauge()
         self.readers: dict[int, Reader] = {}
         # Durations must not jump with the wall clock: it is read once, then the monotonic clock carries it on.
         self._epoch = time.time() - time.monotonic()
@@ -42,6 +44,8 @@ class Recorder:
         """Append one frame, or count it where limit or disk forbid."""
         if not payload:
             return
+        if kind == Kind.METRICS:
+            self.gauge.take(payload)
         if self.size > self._limit and kind in (Kind.STDOUT, Kind.STDERR):
             if not self.over_limit:
                 self._append(Kind.NOTE, _note(f"Output past {self._limit:,} bytes is counted but not kept."))
