@@ -9,6 +9,7 @@ from jupysched import spool
 from jupysched.magic.args import read_line
 from jupysched.magic.card import bundle
 from jupysched.magic.tracked import Facts
+from jupysched.places import home
 from jupysched.wire.browser import LossRecord
 from jupysched.wire.records import JobRecord, RequestRecord
 from jupysched.wire.requests import SpecRecord
@@ -44,6 +45,8 @@ def spec(line: str) -> SpecRecord:
         time_limit_s=asked.time,
     )
     after = [int(word) for word in asked.after if word.isdigit()]
+    # A dry run reads nothing there; the daemon only makes sure that it is the caller's own.
     return SpecRecord(
+        directory=str(home()),
         name=asked.name or "dry run", request=request, priority=asked.priority, after=after, retries=asked.retries
     )

@@ -59,6 +59,7 @@ export interface ExitRecord {
   outcome: string | null;
   error: string | null;
   sentence: string;
+  returned: string[];
 }
 
 /** One job, as everybody sees it: `jupysched show --json`, the card, the sidebar. */
@@ -250,6 +251,11 @@ export interface ActionAsk {
   verb: string;
   jobs: number[];
   priority: string;
+}
+
+/** A line of %%gpujob options, to be checked by a dry run. */
+export interface LineAsk {
+  line: string;
 }
 
 /** One attempt as its spool directory tells it. */

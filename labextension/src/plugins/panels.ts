@@ -1,0 +1,153 @@
+/** Opens the Bokeh panels of the server in dock areas, lets them follow the theme, and restores them. */
+
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import {
+  ICommandPalette,
+  IThemeManager,
+  MainAreaWidget,
+  WidgetTracker
+} from '@jupyterlab/apputils';
+import { URLExt } from '@jupyterlab/coreutils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { CommandIDs, DOMAIN, PluginIDs } from '../ids';
+import { gpuIcon, lossIcon, queueIcon } from '../icons';
+import { ISidebarModel } from '../tokens';
+import { PanelFrame } from '../widgets/panelFrame';
+
+interface IPanel {
+  command: string;
+  path: string;
+  label: string;
+  icon: LabIcon;
+}
+
+export const panels: JupyterFrontEndPlugin<void> = {
+  id: PluginIDs.panels,
+  description: 'GPU utilization, training loss, queue and usage.',
+  autoStart: true,
+  requires: [ISidebarModel],
+  optional: [
+    ITranslator,
+    IThemeManager,
+    ILayoutRestorer,
+    ICommandPalette,
+    ILauncher
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    sidebar: ISidebarModel,
+    translator: ITranslator | null,
+    themes: IThemeManager | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null
+  ): void => {
+    const texts = (translator ?? nullTranslator).load(DOMAIN);
+    const isDark = (): boolean =>
+      themes?.theme != null && !themes.isLight(themes.theme);
+    const all: readonly IPanel[] = [
+      {
+        command: CommandIDs.openUtilization,
+        path: 'utilization',
+        label: texts.__('GPU Utilization'),
+        icon: gpuIcon
+      },
+      {
+        command: CommandIDs.openLoss,
+        path: 'loss',
+        label: texts.__('Training Loss'),
+        icon: lossIcon
+      },
+      {
+        command: CommandIDs.openQueue,
+        path: 'queue',
+        label: texts.__('GPU Queue over Time'),
+        icon: queueIcon
+      },
+      {
+        command: CommandIDs.openUsage,
+        path: 'usage',
+        label: texts.__('GPU Usage'),
+        icon: gpuIcon
+      }
+    ];
+    const base = URLExt.join(
+      app.serviceManager.serverSettings.baseUrl,
+      'jupysched/panels'
+    );
+    for (const [rank, panel] of all.entries()) {
+      const tracker = new WidgetTracker<MainAreaWidget<PanelFrame>>({
+        namespace: `jupysched-${panel.path}`
+      });
+      const jobsOf = (args: ReadonlyPartialJSONObject): number[] =>
+        panel.path !== 'loss'
+          ? []
+          : Array.isArray(args['jobs'])
+            ? args['jobs'].map(Number)
+            : [...sidebar.chosen];
+      app.commands.addCommand(panel.command, {
+        label: panel.label,
+        icon: panel.icon,
+        execute: args => {
+          const jobs = jobsOf(args).join(',');
+          const id = `jupysched-${panel.path}${jobs === '' ? '' : `-${jobs.replaceAll(',', '-')}`}`;
+          let widget = tracker.find(w => w.id === id);
+          if (widget === undefined) {
+            const query: Record<string, string> = jobs === '' ? {} : { jobs };
+            const address = URLExt.join(base, panel.path);
+            const content = new PanelFrame({
+              address,
+              query,
+              title: panel.label,
+              isDark: isDark()
+            });
+            widget = new MainAreaWidget({ content });
+            widget.id = id;
+            widget.title.label = panel.label;
+            widget.title.icon = panel.icon;
+            widget.title.closable = true;
+            app.shell.add(widget, 'main', { mode: 'split-right' });
+            void tracker.add(widget);
+          }
+          app.shell.activateById(widget.id);
+        },
+        describedBy: {
+          args: {
+            type: 'object',
+            properties: {
+              jobs: {
+                type: 'array',
+                items: { type: 'number' },
+                description: 'Jobs whose loss is shown'
+              }
+            }
+          }
+        }
+      });
+      palette?.addItem({ command: panel.command, category: texts.__('GPU') });
+      launcher?.add({
+        command: panel.command,
+        category: texts.__('GPU'),
+        rank: 2 + rank
+      });
+      themes?.themeChanged.connect(() => {
+        tracker.forEach(widget => {
+          widget.content.isDark = isDark();
+        });
+      });
+      void restorer?.restore(tracker, {
+        command: panel.command,
+        args: widget => ({ jobs: widget.id.split('-').slice(2).map(Number) }),
+        name: widget => widget.id
+      });
+    }
+  }
+};
