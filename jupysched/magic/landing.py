@@ -118,8 +118,10 @@ class Landings:
             job.facts.note(f"{listed(replaced)} replaced what this notebook had under {'this name' if len(replaced) == 1 else 'these names'}.")
 
     def fetch(self, job: Job) -> list[str]:
-        """Bring the results of an ended job into this notebook; return the names."""
-        if job.values is None or (job.sent is None and not job.facts.has_landed):
+        """Bring the results of an ended job into this notebook, also once more; return the names."""
+        if job.landed_attempt == job.record.attempt and job.values is not None:
+            self._adopt(job)
+        else:
             job.adopts, job.landed_attempt = job.sent is None, -1
             self.land(job)
         return list(job.facts.returned or [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Callable
 from typing import Any
@@ -96,12 +95,7 @@ GpuMagics.gpujob.__doc__ = f"""Look at jobs and change them.
 
 
 def _is_empty(body: str) -> bool:
-    if any(line.strip() and not line.lstrip().startswith("#") for line in body.splitlines()):
-        return False
-    try:
-        return not ast.parse(body).body
-    except SyntaxError:
-        return False
+    return not any(line.strip() and not line.lstrip().startswith("#") for line in body.splitlines())
 
 
 def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:
