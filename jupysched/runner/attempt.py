@@ -5,6 +5,7 @@ Knows the job's pipes, its frames, who reads along and who asks it to stop. Must
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -14,19 +15,20 @@ from typing import Any
 from jupysched import spool
 from jupysched.runner import tree
 from jupysched.runner.control import Control
+from jupysched.runner.intake import Intake
 from jupysched.runner.notify import tell
-from jupysched.runner.packets import Joiner, Message
 from jupysched.runner.recorder import Recorder
 from jupysched.runner.stopping import Stopping
-from jupysched.spool import Kind
 
-_READ_BYTES = 1 << 18
 #: Output that follows output so soon is gathered first: frames of many lines, not a frame a line.
 _GATHER_S = 0.002
-#: How long readers that do not read may hold the shim after the exit record is written; the file is all theirs.
+#: How long readers may read nothing before the shim leaves them, once the exit record is written.
 _LINGER_S = 5.0
 #: How long the exit record is tried again on a full disk.
 _DISK_PATIENCE_S = 60.0
+_DISK_PAUSE_S = 0.2
+#: Capacity of a job's output pipe.
+PIPE_BYTES = 1 << 20
 
 
 class Attempt:
@@ -41,11 +43,8 @@ class Attempt:
         """
         self.order = order
         self.pidfd = pidfd
-        self.out, self.err = pipes
-        self.open = set(pipes)
-        self.joiner = Joiner(nonce)
-        self.held = {Kind.STDOUT: b"", Kind.STDERR: b""}
         self.recorder = Recorder(spool.FRAMES)
+        self.intake = Intake(self.recorder, *pipes, nonce)
         self.started_at = self.recorder.now()
         self.stopping = Stopping(job_pid)
         self.control = Control(self.recorder, self.stopping, orders)
@@ -94,18 +93,24 @@ class Attempt:
     def _turn(self) -> bool:
         """Wait for something and answer it; return whether the job still lives."""
         ready = self._wait()
-        if self.out in ready or self.err in ready:
-            self._read_output()
+        pipes = ready.keys() & self.intake.open
+        if pipes:
+            self.intake.read()
             self.gathered_at = time.monotonic()
-        for fd in ready:
-            if fd not in (self.out, self.err, self.pidfd):
-                self._serve(fd, ready[fd])
+            for ended in pipes - self.intake.open:
+                self.all.unregister(ended)
+        for fd in ready.keys() - pipes - {self.pidfd}:
+            self._serve(fd, ready[fd])
         self.stopping.act_if_due()
         self._push()
+        if (values := self.recorder.gauge.due(time.monotonic())) is not None:
+            self._tell("metrics", {"values": values, "at": self.recorder.now()})
         return self.pidfd not in ready
 
     def _wait(self) -> dict[int, int]:
-        limit = self.stopping.seconds_left()
+        due = (self.stopping.seconds_left(), self.recorder.gauge.seconds_left(time.monotonic()))
+        limits = [seconds for seconds in due if seconds is not None]
+        limit = min(limits) if limits else None
         gather = self.gathered_at + _GATHER_S - time.monotonic()
         if gather > 0:
             if limit is not None:
@@ -131,107 +136,46 @@ class Attempt:
         for fd, reader in self.recorder.readers.items():
             self._watch(fd, select.POLLIN | (select.POLLOUT if reader.waits else 0))
 
-    # --- output ----------------------------------------------------------------------------------------------------
-
-    def _read_output(self) -> bool:
-        """Record what the pipes hold now; return whether there was anything."""
-        # stderr first: what was written there before the next printed line is older than it.
-        errors, text = self._take(self.err), self._take(self.out)
-        if errors:
-            self._record_text(Kind.STDERR, errors)
-        for part in self.joiner.feed(text):
-            if isinstance(part, Message):
-                self._release(Kind.STDOUT)
-                self.recorder.record(part.kind, part.payload)
-            else:
-                self._record_text(Kind.STDOUT, part)
-        return bool(errors or text)
-
-    def _take(self, pipe: int) -> bytes:
-        """Return what is in the pipe now; one without a writer is looked at no more."""
-        if pipe not in self.open:
-            return b""
-        try:
-            if data := os.read(pipe, _READ_BYTES):
-                return data
-        except BlockingIOError:
-            return b""
-        self.open.discard(pipe)
-        self.all.unregister(pipe)
-        return b""
-
-    def _record_text(self, kind: Kind, data: bytes) -> None:
-        data = self.held[kind] + data if self.held[kind] else data
-        cut = spool.cut_utf8(data)
-        self.held[kind] = data[len(data) - cut :] if cut else b""
-        self.recorder.record(kind, data[: len(data) - cut] if cut else data)
-
-    def _release(self, kind: Kind) -> None:
-        """Record half a character that stays half."""
-        rest, self.held[kind] = self.held[kind], b""
-        self.recorder.record(kind, rest)
-
-    def _drain(self) -> None:
-        """Record what is in the pipes now. Never waits for their end: forked children may hold them for hours."""
-        while self._read_output():
-            pass
-
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def _end(self) -> None:
         _, status, usage = os.wait4(self.job_pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        self._drain()
+        # All the job wrote is in the pipes; what its children still write is read when they are gone.
+        self.intake.drain(2 * PIPE_BYTES)
         swept = tree.sweep(os.getpid())
-        self._drain()
-        self._record_text(Kind.STDOUT, self.joiner.flush())
-        for kind in (Kind.STDOUT, Kind.STDERR):
-            self._release(kind)
+        self.intake.drain()
+        self.intake.finish()
         if code < 0 or swept:
             tree.unlink_shared_memory(swept | {self.job_pid}, self.started_at)
-        end = spool.read_json(spool.END)
         record = {
             "code": code if code >= 0 else None, "signal": -code if code < 0 else None,
             "stopped": self.stopping.asked, "started_at": self.started_at, "ended_at": self.recorder.now(),
-            "frames": self.recorder.size, "end": end, "max_rss_bytes": usage.ru_maxrss * 1024, "cpu_s": round(usage.ru_utime + usage.ru_stime, 6),
-            "swept": len(swept), "notes": self._notes(),
+            "frames": self.recorder.size, "end": spool.read_json(spool.END), "max_rss_bytes": usage.ru_maxrss * 1024,
+            "cpu_s": round(usage.ru_utime + usage.ru_stime, 6), "swept": len(swept),
+            "notes": self.recorder.notes() + self.intake.notes(), "metrics": self.recorder.gauge.values,
         }  # fmt: skip
-        self._write_exit(record)
+        written = _write_exit(record)
         self._tell("ended", {"at": record["ended_at"], **record})
+        deadline = time.monotonic() + _DISK_PATIENCE_S
+        while not written and time.monotonic() < deadline:
+            time.sleep(_DISK_PAUSE_S)
+            written = _write_exit(record)
         self.control.close()
         self._linger()
         _sync(spool.EXIT)
 
-    def _notes(self) -> list[str]:
-        notes = self.recorder.notes()
-        if self.joiner.torn:
-            notes.append(f"{self.joiner.torn} displays were cut short by the death of their process.")
-        return notes
-
-    def _write_exit(self, record: dict[str, Any]) -> None:
-        """Write the last word. Its durability is waited for later, when nobody waits for it any more."""
-        deadline = time.monotonic() + _DISK_PATIENCE_S
-        while True:
-            try:
-                spool.write_json(spool.EXIT, record)
-            except OSError:
-                # A full disk. start.json has said what it had to say: its block is the ballast for this moment.
-                _unlink(spool.START)
-                if time.monotonic() > deadline:
-                    return
-                time.sleep(0.2)
-            else:
-                return
-
     def _linger(self) -> None:
-        """Serve readers to the last byte, but do not wait for ever for one that sleeps."""
-        deadline = time.monotonic() + _LINGER_S
+        """Serve readers to the last byte, but do not wait for one that sleeps: the file has it all."""
+        deadline, offsets = time.monotonic() + _LINGER_S, 0
         while True:
             gone = self.recorder.push()
             served = [reader for reader in self.recorder.readers.values() if not reader.waits]
             for reader in {*gone, *served}:
                 self.control.drop(reader.connection.fileno())
             waiting = list(self.recorder.readers)
+            if (reached := sum(reader.offset for reader in self.recorder.readers.values())) != offsets:
+                deadline, offsets = time.monotonic() + _LINGER_S, reached
             left = deadline - time.monotonic()
             if not waiting or left <= 0:
                 break
@@ -239,11 +183,18 @@ class Attempt:
         self.control.drop_all()
 
 
-def _unlink(name: str) -> None:
-    try:
-        os.unlink(name)
-    except OSError:
-        return
+def _write_exit(record: dict[str, Any]) -> bool:
+    """Write the last word; return whether it stands. Its durability is waited for when nobody waits any more."""
+    for _ in range(2):
+        try:
+            spool.write_json(spool.EXIT, record)
+        except OSError:
+            # A full disk. start.json has said what it had to say: its block is the ballast for this moment.
+            with contextlib.suppress(OSError):
+                os.unlink(spool.START)
+        else:
+            return True
+    return False
 
 
 def _sync(name: str) -> None:

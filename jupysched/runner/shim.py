@@ -20,12 +20,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from jupysched import spool
 from jupysched.runner import packets
-from jupysched.runner.attempt import Attempt
+from jupysched.runner.attempt import PIPE_BYTES, Attempt
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
-PIPE_BYTES = 1 << 20
 
 
 class Ends(NamedTuple):

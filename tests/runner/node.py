@@ -140,14 +140,14 @@ class Job:
 
     def follow(self, offset: int = 0) -> list[Frame]:
         """Read to the end, live where the shim still lives; return the frames."""
-        data = b""
+        parts = []
         try:
             with self.connect() as connection:
                 connection.settimeout(60)
                 connection.sendall(json.dumps({"op": "read", "from": offset}).encode() + b"\n")
                 while part := connection.recv(1 << 20):
-                    data += part
-            self.frames = spool.unpack_frames(data, offset)
+                    parts.append(part)
+            self.frames = spool.unpack_frames(b"".join(parts), offset)
         except OSError:
             eventually(lambda: self.exit, what="the exit record")
             self.frames = spool.unpack_frames((self.path() / spool.FRAMES).read_bytes()[offset:], offset)

@@ -108,6 +108,11 @@ def test_a_child_that_keeps_the_pipes_open_is_not_waited_for(node: Node) -> None
     assert (job.outcome, job.stdout, job.exit and job.exit["swept"]) == ("ok", "done\n", 1)
 
 
+def test_a_child_that_never_stops_writing_is_not_listened_to_for_ever(node: Node) -> None:
+    job = node.run("import subprocess\nsubprocess.Popen(['yes'], start_new_session=True)\nx = 1;")
+    assert (job.outcome, job.exit and job.exit["swept"]) == ("ok", 1)
+
+
 def test_a_disk_that_takes_no_more_costs_output_but_not_the_job() -> None:
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))

@@ -17,7 +17,7 @@ LAUNCHER = {
     "jupysched.runner.launcher", "jupysched.runner.safe", "jupysched.runner.tree", "jupysched.runner.warm",
 }  # fmt: skip
 SHIM = {
-    "jupysched", "jupysched.spool", "jupysched.runner", "jupysched.runner.attempt", "jupysched.runner.control",
+    "jupysched", "jupysched.spool", "jupysched.runner", "jupysched.runner.attempt", "jupysched.runner.control", "jupysched.runner.gauge", "jupysched.runner.intake",
     "jupysched.runner.notify", "jupysched.runner.packets", "jupysched.runner.recorder", "jupysched.runner.shim",
     "jupysched.runner.stopping", "jupysched.runner.tree",
 }  # fmt: skip
