@@ -125,3 +125,20 @@ def usage() -> str:
     heads = [f"{o.word} {o.metavar}{' ...' if o.many else ''}".strip() for o in OPTIONS]
     width = max(map(len, heads)) + 2
     return "\n".join(f"  {head:<{width}}{option.help}" for head, option in zip(heads, OPTIONS, strict=True))
+
+
+def help_text() -> str:
+    """The help of %%gpujob, as `%%gpujob?` shows it and as README prints it."""
+    return f"""\
+%%gpujob [options]
+Run this cell as a queued job on a GPU.
+
+The cell returns at once and leaves a card; outputs arrive under it as they come, and what the cell changed is back in the
+notebook when the job has ended. The job sees the notebook's variables as they are now.
+
+{usage()}
+
+Sizes: G and GB are powers of 1000, GiB of 1024. In the line, {{name}} and $name stand for the notebook's variables.
+By itself the cell waits where late output would be lost (nbconvert, papermill), and with JUPYSCHED_WAIT=1.
+Under a cell at most 10 MB of text are kept, the beginning and the end; `%gpujob logs` shows all. Lines in tracebacks are
+counted from the line after %%gpujob, as for every cell magic."""

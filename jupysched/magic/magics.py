@@ -76,18 +76,7 @@ class GpuMagics:
         cell.current(self._shell).send("display_data", table.content(chosen[:MOST_ROWS], total=len(chosen)))
 
 
-GpuMagics.gpujob_cell.__doc__ = f"""Run this cell as a queued job on a GPU.
-
-The cell returns at once and leaves a card; outputs arrive under it as they come, and what the cell changed is back in the
-notebook when the job has ended. The job sees the notebook's variables as they are now.
-
-{args.usage()}
-
-Sizes: G and GB are powers of 1000, GiB of 1024. In the line, {{name}} and $name stand for the notebook's variables.
-By itself the cell waits where late output would be lost (nbconvert, papermill), and with JUPYSCHED_WAIT=1.
-Under a cell at most 10 MB of text are kept, the beginning and the end; `%gpujob logs` shows all. Lines in tracebacks are
-counted from the line after %%gpujob, as for every cell magic.
-"""
+GpuMagics.gpujob_cell.__doc__ = args.help_text()
 GpuMagics.gpujob.__doc__ = f"""Look at jobs and change them.
 
 {VERBS_HELP}

@@ -79,11 +79,11 @@ class Relay:
         try:
             loop.run_forever()
         finally:
-            tasks = asyncio.all_tasks(loop)
-            for task in tasks:
-                task.cancel()
+            living = asyncio.all_tasks(loop)
+            for coroutine in living:
+                coroutine.cancel()
             with contextlib.suppress(Exception):
-                loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+                loop.run_until_complete(asyncio.gather(*living, return_exceptions=True))
                 if self._client is not None:
                     loop.run_until_complete(self._client.close())
                 loop.run_until_complete(asyncio.sleep(0))
@@ -102,10 +102,10 @@ class Relay:
             self._measuring = self._spawn(self._measure())
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._followers.add(task)
-        task.add_done_callback(self._followers.discard)
-        return task
+        spawned = asyncio.get_running_loop().create_task(coroutine)
+        self._followers.add(spawned)
+        spawned.add_done_callback(self._followers.discard)
+        return spawned
 
     async def _follow_job(self, tracked: Tracked) -> None:
         """From the first attempt to the end of the last."""
@@ -120,7 +120,7 @@ class Relay:
                 await tracked.changed.wait()
         finally:
             self._jobs.discard(tracked)
-            self._finish(tracked)
+            self._end_of(tracked)
 
     async def _follow_attempts(self, tracked: Tracked) -> None:
         while tracked.attempts_seen < tracked.record.attempt:
@@ -153,7 +153,7 @@ class Relay:
         if tracked.outlet is not None:
             tracked.outlet.flush()
 
-    def _finish(self, tracked: Tracked) -> None:
+    def _end_of(self, tracked: Tracked) -> None:
         tracked.stop_showing()
         if tracked.flush_timer is not None:
             tracked.flush_timer.cancel()
