@@ -76,6 +76,9 @@ def write_bytes(path: str, content: bytes, *, durable: bool = False) -> None:
             rest = rest[os.write(descriptor, rest) :]
         if durable:
             os.fsync(descriptor)
+    except OSError:
+        os.unlink(temporary)  # a full disk needs the room more than half a file does
+        raise
     finally:
         os.close(descriptor)
     os.rename(temporary, path)

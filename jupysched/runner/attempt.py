@@ -151,7 +151,7 @@ class Attempt:
         record = {
             "code": code if code >= 0 else None, "signal": -code if code < 0 else None,
             "stopped": self.stopping.asked, "started_at": self.started_at, "ended_at": self.recorder.now(),
-            "frames": self.recorder.size, "end": spool.read_json(spool.END), "max_rss_bytes": usage.ru_maxrss * 1024,
+            "frames": self.recorder.size, "end": spool.read_json(spool.END) or self.intake.last_word, "max_rss_bytes": usage.ru_maxrss * 1024,
             "cpu_s": round(usage.ru_utime + usage.ru_stime, 6), "swept": len(swept),
             "notes": self.recorder.notes() + self.intake.notes(), "metrics": self.recorder.gauge.values,
         }  # fmt: skip
@@ -179,7 +179,10 @@ class Attempt:
             left = deadline - time.monotonic()
             if not waiting or left <= 0:
                 break
-            select.select([], waiting, [], left)
+            poll = select.poll()
+            for fd in waiting:
+                poll.register(fd, select.POLLOUT)
+            poll.poll(int(left * 1000) + 1)
         self.control.drop_all()
 
 

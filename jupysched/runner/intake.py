@@ -5,10 +5,12 @@ Knows the two pipes and what may be held back from them. Must not know who reads
 
 from __future__ import annotations
 
+import json
 import os
+from typing import Any
 
 from jupysched import spool
-from jupysched.runner.packets import Joiner, Message
+from jupysched.runner.packets import LAST_WORD, Joiner, Message
 from jupysched.runner.recorder import Recorder
 from jupysched.spool import Kind
 
@@ -22,6 +24,8 @@ class Intake:
         self.stdout, self.stderr = stdout, stderr
         #: pipes that may still have a writer
         self.open = {stdout, stderr}
+        #: what end.json would hold, had the disk taken it
+        self.last_word: dict[str, Any] | None = None
         self._recorder = recorder
         self._joiner = Joiner(nonce)
         self._held = {Kind.STDOUT: b"", Kind.STDERR: b""}
@@ -33,7 +37,9 @@ class Intake:
         if errors:
             self._record(Kind.STDERR, errors)
         for part in self._joiner.feed(text):
-            if isinstance(part, Message):
+            if isinstance(part, Message) and part.kind == LAST_WORD:
+                self.last_word = json.loads(part.payload)
+            elif isinstance(part, Message):
                 self._release(Kind.STDOUT)
                 self._recorder.record(part.kind, part.payload)
             else:

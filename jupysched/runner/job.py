@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 
 from jupysched import spool
 from jupysched.runner import environment, metrics, signals, spawned, stdin, tree
-from jupysched.runner.outputs import Channel
+from jupysched.runner.outputs import Channel, encode
+from jupysched.runner.packets import LAST_WORD
 from jupysched.runner.shell import Failure, warm
 from jupysched.runner.shim import Ends
 from jupysched.runner.values import Packed, Values
@@ -191,9 +192,10 @@ class Job:
             "traceback": failure.traceback if failure else [], "returned": packed.names,
             "notes": self.notes + packed.notes, "exit_code": code,
         }  # fmt: skip
-        from jupysched.runner.outputs import encode
-
-        spool.write_bytes(os.path.join(self.path, spool.END), encode(end))
+        try:
+            spool.write_bytes(os.path.join(self.path, spool.END), encode(end))
+        except OSError:
+            self.channel.send(LAST_WORD, end)  # a full disk: the shim has kept room for the exit record
         return code
 
     def _run_exit_functions(self) -> None:

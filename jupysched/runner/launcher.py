@@ -158,7 +158,7 @@ class Launcher:
                     self._forget(old)
         except OSError as error:
             if order is not None:
-                self._refuse(want, why_not_run(want.executable, error))
+                self._refuse(want, why_not_run(want, error))
             return
         self.selector.register(zygote.socket, selectors.EVENT_READ, lambda mask: self._hear(zygote))
 

@@ -189,12 +189,13 @@ class Zygotes:
             return gone.process.wait()
 
 
-def why_not_run(executable: str, error: OSError) -> str:
+def why_not_run(want: Want, error: OSError) -> str:
     """Return a sentence for an interpreter that cannot be started."""
     import pwd
 
+    uid = os.geteuid() if want.uid is None else want.uid
     try:
-        user = pwd.getpwuid(os.geteuid()).pw_name
+        user = pwd.getpwuid(uid).pw_name
     except KeyError:
-        user = str(os.geteuid())
-    return f"cannot run {executable} as {user}: {error.strerror or error}"
+        user = str(uid)
+    return f"cannot run {want.executable} as {user}: {error.strerror or error}"

@@ -45,7 +45,10 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
             launcher.close()
             theirs.close()
             _be_shim(ours, shell)
-        socket.send_fds(launcher, [b"\n"], [theirs.fileno()])
+        try:
+            socket.send_fds(launcher, [b"\n"], [theirs.fileno()])
+        except OSError:
+            break  # the launcher is gone, and the pair will see so itself
         ours.close()
         theirs.close()
         if not warm:

@@ -137,6 +137,13 @@ def test_a_directory_that_nobody_watches_is_lost_not_run(own_node: Node) -> None
     assert os.listdir(job.path()) == []
 
 
+def test_where_the_end_cannot_be_written_it_is_told_to_the_shim(own_node: Node) -> None:
+    job = own_node.run("import os\nos.mkdir(os.environ['JUPYSCHED_SPOOL'] + '/end.json.tmp')\nraise ValueError('said')")
+    assert not (job.path() / "end.json").exists()
+    assert (job.outcome, job.end["evalue"]) == ("error", "said")
+    assert all(frame.kind <= 6 for frame in job.frames)
+
+
 def test_the_agent_is_told_of_start_and_end(own_node: Node) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as agent:
         agent.bind(str(own_node.home / "agent.sock"))
