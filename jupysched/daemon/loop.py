@@ -14,7 +14,7 @@ from jupysched.core.actions import Action, End, Grant, Resume, Stop, Suspend
 from jupysched.core.decide import decide
 from jupysched.core.errors import DiskFull
 from jupysched.core.events import Event
-from jupysched.core.fold import fold
+from jupysched.core.fold import fold, is_heard
 from jupysched.core.invariants import broken
 from jupysched.core.job import Job, JobId
 from jupysched.core.resources import GpuId
@@ -116,7 +116,9 @@ class Loop:
             if not plan.actions:
                 self._wake_at(plan.wake_at)
                 return
-            facts = [self._fact(action) for action in plan.actions]
+            facts = [fact for action in plan.actions if (fact := self._verified(action)) is not None]
+            if not facts:
+                return
             try:
                 self.record(*facts)
             except DiskFull as error:
@@ -133,7 +135,16 @@ class Loop:
             delay = min(max(0.0, at - self.now()) + 0.001, 60.0)
             self._wake = asyncio.get_running_loop().call_later(delay, self.cycle)
 
-    def _fact(self, action: Action) -> Event:
+    def _verified(self, action: Action) -> Event | None:
+        """The action as a fact, or None (and a notice) if the table of states does not allow it: a plan is verified before it is
+        written, so that a fault in deciding cannot fill the journal or touch an attempt."""
+        fact, job = self._fact(action), self.state.jobs.get(action.job)
+        if job is None or not is_heard(job, fact):
+            self._notice(f"bug: decide wants {action!r}, and job {action.job} is {job.state.value if job else 'unknown'}")
+            return None
+        return fact
+
+    def _fact(self, action: Action) -> ev.JobEvent:
         at, job = self.now(), action.job
         match action:
             case Grant():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import stat
 
+from jupysched.core import events as ev
 from jupysched.core.errors import BadDependency, BadRequest, TooManyGpus
-from jupysched.core.events import Submitted
 from jupysched.core.fold import fold
-from jupysched.core.indexes import remove_job
 from jupysched.core.job import JobId, JobSpec, Priority, UserName
 from jupysched.core.resources import Request
 from jupysched.core.state import State
@@ -124,14 +123,16 @@ def _directory(person: Person, directory: str) -> str:
 
 
 def dry_run(state: State, person: Person, record: SpecRecord, *, now: float) -> JobRecord:
-    """The job as it would stand in the queue. The job is folded into the state and taken out again before anyone looks."""
+    """The job as it would stand in the queue. It enters and leaves the state by the one door, before anybody else looks; the
+    journal never hears of it."""
     spec = accept(state, person, record)
-    job_id = state.next_id
-    fold(state, Submitted(at=now, job=JobId(job_id), spec=spec))
+    job_id = JobId(state.next_id)
+    fold(state, ev.Submitted(at=now, job=job_id, spec=spec))
     try:
-        shown = job_record(state, state.jobs[JobId(job_id)], now=now, mine=True)
+        shown = job_record(state, state.jobs[job_id], now=now, mine=True)
     finally:
-        remove_job(state, JobId(job_id))
-        state.next_id = job_id
+        fold(state, ev.CancelAsked(at=now, job=job_id, by=person.name))
+        fold(state, ev.Forgotten(at=now, jobs=(job_id,)))
+        state.next_id = int(job_id)
     shown.id = 0
     return shown

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from jupysched.core.explain import explain
-from jupysched.core.job import Job, JobId
+from jupysched.core.job import Job
 from jupysched.core.resources import Gpu, GpuId
 from jupysched.core.state import State
 from jupysched.core.states import ENDED, HOLDING, JobState

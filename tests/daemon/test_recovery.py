@@ -5,15 +5,17 @@ import os
 import pytest
 
 from jupysched.core import events as ev
+from jupysched.core.actions import Grant, Plan
 from jupysched.core.errors import DiskFull
 from jupysched.core.fold import fold
 from jupysched.core.invariants import check
-from jupysched.core.job import Exit
+from jupysched.core.job import Exit, JobId
+from jupysched.core.resources import Allocation, GpuId
 from jupysched.core.state import State
 from jupysched.daemon.auth import Person
 from jupysched.testing.journal import Died, MemoryJournal
 from jupysched.wire import requests as ask
-from tests.daemon.scripted import House
+from tests.daemon.scripted import NODE, House
 
 ME = Person(uid=os.getuid(), name="me", is_admin=True)
 
@@ -130,3 +132,15 @@ async def test_an_admins_drain_outlives_the_daemon(tmp_path):
     house.api.serve(ME, ask.Drain(gpus=["0"], why="fan"))
     again = await House(house.journal).open()
     assert "fan" == again.api.serve(ME, ask.Gpus())[0].drained
+
+
+async def test_a_plan_that_the_table_does_not_allow_is_refused_and_neither_written_nor_done(tmp_path, monkeypatch):
+    house = await House().open()
+    submit(house, tmp_path)
+    house.cycle()
+    before = len(house.journal.events)
+    grant = Grant(job=JobId(1), attempt=1, allocation=Allocation(gpus=(GpuId("G1"),), nodes=(NODE,)))
+    monkeypatch.setattr("jupysched.daemon.loop.decide", lambda state, now: Plan(actions=(grant,)))
+    house.cycle()
+    assert (before, 1) == (len(house.journal.events), len(house.orders()))
+    assert "bug: decide wants" in house.loop.notices[0]

@@ -246,3 +246,16 @@ async def test_only_an_admin_ends_the_daemon(house):
         house.api.serve(ME, ask.Shutdown())
     house.api.serve(ADMIN, ask.Shutdown())
     assert house.ended
+
+
+async def test_a_dry_run_of_a_gang_leaves_the_queue_as_it_was(house, tmp_path):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path)]))
+    house.cycle()
+    house.api.serve(ME, ask.DryRun(job=spec(tmp_path, gpus=2)))
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, gpus=2)]))
+    house.cycle()
+    assert [1, 2] == [j.id for j in house.api.serve(ME, ask.Jobs()).jobs]
+    house.succeed(1)
+    house.succeed(2)
+    assert [(1, 1), (2, 1)] == house.orders()
+    assert [] == house.loop.notices
