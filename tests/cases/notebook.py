@@ -34,6 +34,7 @@ class Notebook:
             (self.folder / path).write_text(text, encoding="utf-8")
         #: outputs by the request that they answer
         self._cells: dict[str, Outputs] = {}
+        self._is_open = False
 
     def __enter__(self) -> "Notebook":
         try:
@@ -63,13 +64,15 @@ class Notebook:
         self._client.start_channels()
         self._client.wait_for_ready(timeout=90)
 
+        self._is_open = True
+
     def close(self) -> None:
-        """End the kernel, as closing and shutting down the notebook does."""
-        with contextlib.suppress(Exception):
-            self._client.stop_channels()
-            self._manager.shutdown_kernel(now=False)
-        with contextlib.suppress(Exception):
-            self._manager.cleanup_resources()
+        """End the kernel, as closing and shutting down the notebook does. Nothing if it is closed."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._client.stop_channels()
+        self._manager.shutdown_kernel(now=False)
 
     def interrupt(self) -> None:
         """Press the stop button."""
@@ -109,6 +112,9 @@ class Notebook:
 
     def listen(self, *, wait_s: float = 0.2) -> None:
         """Take one message of the kernel, or none within `wait_s`. Raises KernelDied."""
+        if not self._is_open:
+            threading.Event().wait(wait_s)
+            return
         try:
             message = self._client.get_iopub_msg(timeout=wait_s)
         except queue.Empty:

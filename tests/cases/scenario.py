@@ -103,7 +103,6 @@ class Scenario:
     def _submit(self) -> None:
         # Only a cell that waits can be interrupted; every other one returns at once, as long as somebody could answer input().
         waits = any(step.get("do") == "interrupt_kernel" for step in self._case["scenario"])
-        known = {job.id for job in self._client.jobs().jobs} if self._occupant else set()
         self.submitted_at = time.time()
         self.seen = self.notebook.send(
             f"%%gpujob {self._case['magic_args']}{' --wait' if waits else ''}\n{self._case['cell']}", allow_stdin=True
@@ -111,17 +110,13 @@ class Scenario:
         if not waits:
             self.notebook.listen_until(lambda: self.seen.idle_at, within_s=30, what="the cell to return")
             assert self.seen.error is None, self.seen.error
-        self._job = self._newest(known)
+        self._job = self._shown(self.seen)
 
-    def _newest(self, known: set[int]) -> int:
-        found: list[int] = []
-
-        def is_there() -> bool:
-            found[:] = [job.id for job in self._client.jobs().jobs if job.id not in known and job.state not in ENDED]
-            return bool(found)
-
-        self.notebook.listen_until(is_there, within_s=30, what="the job")
-        return max(found)
+    def _shown(self, cell: Outputs) -> int:
+        """Return the id of the job whose card a cell shows."""
+        self.notebook.listen_until(lambda: cell.card or cell.error, within_s=30, what="the card under the cell")
+        assert cell.card is not None, cell.error
+        return cell.card["job"]
 
     def _occupy(self) -> None:
         # The daemon may not be there yet: the first job starts it.
@@ -129,7 +124,7 @@ class Scenario:
         occupied = self.notebook.run(code, allow_stdin=True)
         assert occupied.error is None, occupied.error
         self.notebook.listen_until(lambda: "occupied" in occupied.stdout, within_s=30, what="all GPUs to be held")
-        self._occupant = self._newest(set())
+        self._occupant = self._shown(occupied)
 
     def _release(self) -> None:
         Path(self._flag).touch()

@@ -61,6 +61,8 @@ def test_a_job_sees_the_values_of_the_moment_it_was_submitted(scenario: Scenario
     assert scenario.play() == []
     # The notebook changed `lr` meanwhile: its value stays, and the reader is told.
     assert scenario.notebook.evaluate({"kept": "lr == 7 and cfg == {'lr': 7}"}) == {"kept": "True"}
+    assert scenario.seen.card is not None
+    assert [note for note in scenario.seen.card["notes"] if "lr" in note] != []
 
 
 @plays("C12")
