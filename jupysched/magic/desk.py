@@ -16,7 +16,7 @@ from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, NoSuchJob
 from jupysched.magic import card
 from jupysched.magic.cell import KernelCell, PlainCell
-from jupysched.magic.job import Job
+from jupysched.magic.job import Job, Results
 from jupysched.magic.landing import Landings
 from jupysched.magic.outlet import Outlet
 from jupysched.magic.relay import Relay
@@ -28,6 +28,8 @@ T = TypeVar("T")
 AnyCell = KernelCell | PlainCell
 #: jobs of the user that `jobs()` and `last` look at
 MOST_JOBS = 1000
+#: newest jobs of a kernel whose results are held; those of older ones are read again when asked for
+KEPT_RESULTS = 8
 
 
 class Desk:
@@ -119,6 +121,10 @@ class Desk:
         """See Landings.land."""
         self.landings.land(job)
 
+    def values_of(self, job: Job) -> Results:
+        """See Landings.values_of."""
+        return self.landings.values_of(job)
+
     # --- following ---------------------------------------------------------------------------------------------------
 
     def follow_again(self, job: int) -> None:
@@ -133,7 +139,11 @@ class Desk:
         self.follow(held, cell=cell, attempts_seen=seen)
 
     def add(self, job: Job, cell: AnyCell) -> None:
-        """Keep a job of this kernel, and the cell in which its card stands."""
+        """Keep a job of this kernel, and the cell in which its card stands.
+
+        What the older ones brought is in the notebook; holding it here as well would keep memory that the notebook lets go."""
+        for number in sorted(self.jobs)[:-KEPT_RESULTS]:
+            self.jobs[number].values = None
         self.jobs[job.id] = job
         self._cells[job.id] = cell
 

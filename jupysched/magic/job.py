@@ -35,6 +35,10 @@ class Desk(Protocol):
         """Bring its results in, once. In the kernel's own thread."""
         ...
 
+    def values_of(self, job: Job) -> Results:
+        """What it brought back, read once more."""
+        ...
+
 
 class Results(dict[str, Any]):
     """What came back, by name; `results.model` is `results["model"]`."""
@@ -163,7 +167,7 @@ class Job:
         self._desk.land(self)
         if (error := self.error) is not None:
             raise error
-        values = self.values if self.values is not None else Results()
+        values = self.values if self.values is not None else self._desk.values_of(self)
         return values[self._single] if self._single is not None else values
 
     def cancel(self) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from jupysched import spool
@@ -88,6 +89,15 @@ class Landings:
         with contextlib.suppress(Exception):  # a card that cannot be drawn costs no result
             self._show(job)
 
+    def values_of(self, job: Job) -> Results:
+        """What a job brought back, read from its files; its own copies, nothing is put into the notebook."""
+        record = job.record
+        path = Path(spool.attempt_path(record.directory, record.attempt)) / spool.RESULT
+        try:
+            return Results(load_values(path, self._objects(), self._user_ns()))
+        except FileNotFoundError:
+            return Results()
+
     def _bring(self, job: Job, path: Path) -> None:
         facts = job.facts
         try:
@@ -103,7 +113,9 @@ class Landings:
         # It holds on to everything that travelled.
         job.sent = None
         job.values = Results(landing.values)
-        facts.returned = [*landing.landed, *landing.deleted]
+        # That `import time` came back as well is true and of no interest.
+        modules = {name for name, value in landing.values.items() if isinstance(value, ModuleType)}
+        facts.returned = [name for name in (*landing.landed, *landing.deleted) if name not in modules]
         facts.has_landed = True
         for sentence in (*landing.conflicts, *landing.failures):
             facts.note(sentence)

@@ -54,14 +54,17 @@ class GpuMagics:
 
     def _run(self, asked: Asked, body: str, here: AnyCell, *, waits: bool) -> None:
         job = submit(self._desk, asked, body, cell=here, allow_stdin=waits and here.allows_input)
-        self._desk.add(job, here)
-        here.send("display_data", card.content(job.record_at_submission, job.facts))
-        if not waits:
-            self._desk.follow(job, cell=here)
-            return
-        waiting = Waiting(self._desk, job, here)
-        self._desk.follow(job, cell=here, waits=True, ask=waiting.ask)
-        waiting.until_ended()
+        waiting = Waiting(self._desk, job, here) if waits else None
+        try:
+            self._desk.add(job, here)
+            here.send("display_data", card.content(job.record_at_submission, job.facts))
+            self._desk.follow(job, cell=here, waits=waits, ask=waiting.ask if waiting else None)
+        except KeyboardInterrupt:
+            # Stop was pressed in the instant between: a job that nobody follows must not run.
+            job.cancel()
+            raise
+        if waiting is not None:
+            waiting.until_ended()
 
     def gpujob(self, line: str) -> None:
         Verbs(self._desk, cell.current(self._shell)).run(line)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jupysched import spool
-from jupysched.core.errors import BadRequest, WrongState
+from jupysched.core.errors import BadRequest, NotYours, WrongState
 from jupysched.magic import card, look, words
 from jupysched.magic.args import split
 from jupysched.magic.desk import AnyCell, Desk
@@ -80,7 +80,7 @@ class Verbs:
             at = rest.index("-n")
             lines = self._read(lambda w: whole(w, least=1), "-n", rest[at + 1 : at + 2])
             del rest[at : at + 2]
-        record = self._one(rest).refresh()
+        record = self._own(rest).record
         streams = {spool.Kind.STDOUT: "stdout", spool.Kind.STDERR: "stderr"}
         pieces = [
             (streams[spool.Kind(frame.kind)], frame.payload)
@@ -94,8 +94,8 @@ class Verbs:
     def attach(self, rest: list[str]) -> None:
         """Outputs and results into this cell and this notebook, from the beginning; goes on while the job does."""
         waits = "--wait" in rest or not self._cell.keeps_late_output or os.environ.get("JUPYSCHED_WAIT") == "1"
-        job = self._one([word for word in rest if word != "--wait"])
-        record = job.refresh()
+        job = self._own([word for word in rest if word != "--wait"])
+        record = job.record
         self._desk.add(job, self._cell)
         job.adopts = job.sent is None
         if job.adopts:
@@ -110,8 +110,8 @@ class Verbs:
 
     def fetch(self, rest: list[str]) -> None:
         """Results only, of a job that has ended."""
-        job = self._one(rest)
-        record = job.refresh()
+        job = self._own(rest)
+        record = job.record
         if not has_ended(record):
             raise WrongState(
                 f"Job {record.id} is {record.state}; its results come when it has ended.",
@@ -163,6 +163,14 @@ class Verbs:
         if len(rest) > 1:
             raise BadRequest(f"One job at a time; {len(rest)} words were given: {' '.join(rest)[:60]}.")
         return self._desk.job(self._read(job_word, "The job", rest or ["last"]))
+
+    def _own(self, rest: list[str]) -> Job:
+        """A job whose files may be read, and its newest record. Raises NotYours."""
+        job = self._one(rest)
+        record = job.refresh()
+        if not record.directory:
+            raise NotYours(f"Job {record.id} belongs to {record.user}; what it shows and brings back is theirs.")
+        return job
 
     def _read(self, read: Callable[[str], Any], what: str, given: list[str]) -> Any:
         word = given[0] if given else ""

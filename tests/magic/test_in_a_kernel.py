@@ -4,7 +4,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from jupysched.client import Client
 from tests.cases.notebook import Notebook
@@ -213,3 +215,19 @@ def test_a_forked_child_says_nothing_under_the_cell(notebook: Notebook) -> None:
     notebook.run("import os\npid = os.fork()\nif pid == 0:\n    import time; time.sleep(0.3); os._exit(0)\nos.waitpid(pid, 0)")
     ended(notebook, seen)
     assert seen.stdout == "0\n1\n2\n3\n4\n"
+
+
+def test_a_notebook_that_is_executed_without_a_reader_waits_and_keeps_everything(own_home: Path, tmp_path: Path) -> None:
+    cells = [
+        "%load_ext jupysched\nx = 1",
+        "%%gpujob\nimport time\ntime.sleep(0.3)\nprint('printed')\nx += 1\nx",
+        "assert x == 2",
+    ]
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(made, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    kinds = [output["output_type"] for output in made.cells[1].outputs]
+    assert kinds == ["display_data", "stream", "execute_result"]
+    shown = made.cells[1].outputs[0]["data"]
+    assert "succeeded" in shown["text/plain"]
+    assert "x is back in the notebook." in shown["text/html"]
+    nbformat.validate(made)

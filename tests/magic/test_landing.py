@@ -99,6 +99,13 @@ def test_waiting_lands_at_once_and_results_are_there_by_name(desk: Desk, twin: T
     assert [output["text"] for output in job.outputs] == ["printed\n"]
 
 
+def test_results_that_are_no_longer_held_are_read_again(desk: Desk, twin: TwinDaemon, cells: Any) -> None:
+    job = played(desk, twin, "y = [1]")
+    cells.between_cells()
+    job.values = None
+    assert job.result() == {"y": [1]}
+
+
 def test_results_of_a_failed_job_land_too(desk: Desk, twin: TwinDaemon, cells: Any) -> None:
     played(desk, twin, "y = 1", state="failed")
     cells.between_cells()

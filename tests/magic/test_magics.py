@@ -205,8 +205,14 @@ def test_what_cannot_be_done_is_told(loaded: Any, line: str, said: str) -> None:
     assert said in str(run(loaded, f"%gpujob {line}"))
 
 
+@pytest.mark.parametrize("verb", ["logs", "attach", "fetch"])
+def test_what_others_jobs_show_is_theirs(loaded: Any, twin: TwinDaemon, verb: str) -> None:
+    twin.records[7] = a_record(user="bob", state="succeeded", attempt=1, directory="", mine=False)
+    assert "belongs to bob" in str(run(loaded, f"%gpujob {verb} 7"))
+
+
 def test_fetching_what_has_not_ended_points_to_attach(loaded: Any, twin: TwinDaemon) -> None:
-    twin.records[7] = a_record(state="running", attempt=1)
+    twin.records[7] = a_record(state="running", attempt=1, directory="/somewhere")
     assert "`%gpujob attach 7`" in str(run(loaded, "%gpujob fetch 7"))
 
 
