@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jupyter_core.utils import ensure_event_loop
 
 from tests.leaks import temporary_home
 
@@ -15,4 +16,5 @@ def daemon_home() -> Iterator[Path]:
         environment.setenv("JUPYSCHED_HOME", str(home))
         environment.setenv("JUPYSCHED_CPU_SLOTS", "2")
         environment.delenv("JUPYSCHED_SOCKET", raising=False)
+        ensure_event_loop()  # jupyter_client makes one at its first call and keeps it
         yield home

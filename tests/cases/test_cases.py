@@ -15,8 +15,6 @@ KNOWN: dict[str, str] = {
     "A23": "3 GiB travel instead of being refused; the case's own note allows either",
 }
 
-pytestmark = pytest.mark.leaky("the daemon of the session lives in its home, and jupyter_client keeps a ZeroMQ context")
-
 
 def parameter(case: Case) -> object:
     """The case as pytest wants it: with its own deadline, and expected to fail where that is known."""

@@ -37,8 +37,6 @@ ELSEWHERE = {
     "G10": "other UNIX users: comes with the shared daemon",
 }
 
-pytestmark = pytest.mark.leaky("the daemon of the session lives in its home, and jupyter_client keeps a ZeroMQ context")
-
 
 @pytest.fixture
 def scenario(request: pytest.FixtureRequest, daemon_home: Path) -> Iterator[Scenario]:
