@@ -71,10 +71,22 @@ export default typescript.config(
       ],
       // Interfaces of JupyterLab start with I, and their tokens bear the same name on purpose.
       '@typescript-eslint/no-redeclare': 'off',
+      // Lumino's signals take a method and its owner: connect(this._onChange, this).
+      '@typescript-eslint/unbound-method': 'off',
+      // What a plug-in shows is small and shown at once: a second round trip would cost more than it saves.
+      'jupyter/prefer-lazy-imports': 'off',
       '@typescript-eslint/consistent-type-imports': [
         'error',
         { fixStyle: 'inline-type-imports' }
       ]
+    }
+  },
+  // Tests speak for themselves.
+  {
+    files: ['src/__tests__/**'],
+    rules: {
+      'jupyter/no-untranslated-string': 'off',
+      '@typescript-eslint/no-base-to-string': 'off'
     }
   },
   // The list of plug-ins is what JupyterLab loads, by its default export.

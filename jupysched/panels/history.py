@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from jupysched.wire.records import GpuRecord
 
 #: metric -> the GpuRecord's field
@@ -77,6 +79,13 @@ class GpuHistory:
                 track.coarse.append(_mean(track.gathered))
                 track.gathered = []
 
+    def carry_on(self) -> None:
+        """Keep what was last heard as the reading of this second, where nothing new came. Only who holds what is still
+        true then; a number that nobody read again is not."""
+        if self._clock() - self._last >= FINE_S * 1.2 and self.latest:
+            stale = dict.fromkeys(METRICS.values())
+            self.take([msgspec.structs.replace(g, **stale) for g in self.latest.values()])
+
     def readings(self, gpu: str, *, since: float) -> list[Reading]:
         """Readings after `since`: fine where they are kept that far back, else coarse with the fine at its end."""
         track = self._tracks.get(gpu)
@@ -106,7 +115,8 @@ class GpuHistory:
                 start, _ = open_.get(job, (reading.at, reading.at))
                 open_[job] = (start, reading.at)
             for job in [j for j in open_ if j not in reading.jobs]:
-                found.append(Span(gpu, job, *open_.pop(job)))
+                # It was held until it was seen free, not until it was last seen held.
+                found.append(Span(gpu, job, open_.pop(job)[0], reading.at))
         return found + [Span(gpu, job, *times) for job, times in open_.items()]
 
     def thinned(self, gpu: str, *, since: float, most: int) -> list[Reading]:

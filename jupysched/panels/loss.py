@@ -11,22 +11,18 @@ from typing import Any
 import numpy as np
 from bokeh.document import Document
 from bokeh.models import (
-    CheckboxButtonGroup,
     Column,
     ColumnDataSource,
     DataTable,
     Div,
-    MultiChoice,
     NumberFormatter,
-    RadioButtonGroup,
-    Row,
-    Slider,
     StringFormatter,
     TableColumn,
 )
 
 from jupysched.panels import look, runs
 from jupysched.panels.history import METRICS
+from jupysched.panels.loss_controls import Controls
 from jupysched.panels.training import AttemptMetrics
 from jupysched.panels.views import World
 from jupysched.wire.records import JobRecord
@@ -36,8 +32,6 @@ PERIOD_MS = 1000
 MOST_OFFERED = 200
 #: jobs drawn when none was named
 MOST_FIRST = 4
-AXES = ("step", "epoch", "minutes", "time")
-AXIS_LABELS = ("step", "epoch", "minutes", "clock")
 _UTILIZATION = list(METRICS).index("utilization")
 
 
@@ -58,8 +52,9 @@ class View:
         self._broken: dict[tuple[int, str], ColumnDataSource] = {}
         self._stands: tuple[Any, ...] = ()
         named = [int(w) for w in look.argument(document, "jobs").split(",") if w.isdigit()]
-        self._wanted_metrics = [w for w in look.argument(document, "metrics").split(",") if w]
-        self._make_controls(named)
+        wanted = [w for w in look.argument(document, "metrics").split(",") if w]
+        self._controls = Controls(self._theme, jobs=named, metrics=wanted, changed=self._drawn.clear)
+        self._has_chosen = bool(named)
         self._charts = Column(children=[], sizing_mode="stretch_width")
         self._advice = Div(text="", sizing_mode="stretch_width", stylesheets=[look.style(self._theme)])
         self._table = ColumnDataSource({name: [] for name in runs.Row._fields})
@@ -69,35 +64,6 @@ class View:
         document.add_periodic_callback(self._tick, PERIOD_MS)
 
     # --- controls ------------------------------------------------------------------------------------------------------
-
-    def _make_controls(self, named: list[int]) -> None:
-        sheet = [look.style(self._theme)]
-        self._jobs = MultiChoice(
-            options=self._offered(),
-            value=[str(j) for j in named],
-            title="Jobs",
-            width=340,
-            placeholder="choose jobs",
-            stylesheets=sheet,
-        )
-        self._metrics = MultiChoice(
-            options=[], value=[], title="Metrics", width=260, placeholder="all losses", stylesheets=sheet
-        )
-        self._axis = RadioButtonGroup(labels=list(AXIS_LABELS), active=0, width=230, stylesheets=sheet)
-        self._logs = CheckboxButtonGroup(labels=["log x", "log y"], active=[], width=110, stylesheets=sheet)
-        self._smoothing = Slider(start=0, end=0.99, step=0.01, value=0, title="Smoothing", width=150, stylesheets=sheet)
-        self._has_chosen = bool(named)
-        for control, name in (
-            (self._jobs, "value"),
-            (self._metrics, "value"),
-            (self._axis, "active"),
-            (self._logs, "active"),
-            (self._smoothing, "value_throttled"),
-        ):
-            control.on_change(name, self._changed)
-
-    def _changed(self, _name: str, _old: Any, _new: Any) -> None:
-        self._drawn.clear()
 
     def _layout(self) -> Column:
         formats = NumberFormatter(format="0.[00000]", nan_format="")
@@ -124,30 +90,27 @@ class View:
         )
         csv = look.csv_button([("", self._table)], name="training-loss-table", theme=self._theme)
         self._csv = Column(children=[csv])
-        first = Row(children=[self._jobs, self._metrics], sizing_mode="stretch_width")
-        second = Row(children=[self._axis, self._logs, self._smoothing, self._csv], sizing_mode="stretch_width")
+        first, second = self._controls.rows()
+        second.children.append(self._csv)
         return Column(children=[first, second, self._charts, self._advice, table], sizing_mode="stretch_width")
 
     def _own(self) -> list[JobRecord]:
         own = [j for j in self._world.picture.jobs.values() if j.directory and j.attempt]
         return sorted(own, key=lambda j: (j.ended_at is not None, -j.id))[:MOST_OFFERED]
 
-    def _offered(self) -> list[tuple[str, str]]:
-        return [(str(j.id), f"{j.name[:60]} ({j.id})") for j in self._own()]
-
     # --- keeping it true -----------------------------------------------------------------------------------------------
 
     async def _tick(self) -> None:
-        offered = self._offered()
-        if offered != self._jobs.options:
-            self._jobs.options = offered
+        self._controls.offer_jobs([(j.id, f"{j.name[:60]} ({j.id})") for j in self._own()])
         if not self._has_chosen:
             await self._choose()
-        jobs = [self._world.picture.jobs[int(j)] for j in self._jobs.value if int(j) in self._world.picture.jobs]
+        known = self._world.picture.jobs
+        jobs = [known[j] for j in self._controls.jobs if j in known]
         self._read = {j.id: await self._world.book.of(j) for j in jobs if j.directory and j.attempt}
         jobs = [j for j in jobs if j.id in self._read]
-        self._offer_metrics()
-        lines = [(j, name) for j in jobs for name in self._read[j.id].series if name in self._shown_metrics()]
+        self._controls.offer_metrics(sorted({n for attempt in self._read.values() for n in attempt.series}))
+        shown = self._controls.shown_metrics()
+        lines = [(j, name) for j in jobs for name in self._read[j.id].series if name in shown]
         self._rebuild(lines)
         for job, name in lines:
             self._update(job, name)
@@ -157,27 +120,19 @@ class View:
         """Without a choice: what runs now and has a loss, else the newest that has one."""
         for job in self._own()[:20]:
             attempt = await self._world.book.of(job)
-            if attempt.series and len(self._jobs.value) < MOST_FIRST and (job.ended_at is None or not self._jobs.value):
-                self._jobs.value = [*self._jobs.value, str(job.id)]
-        self._has_chosen = bool(self._jobs.value)
-
-    def _offer_metrics(self) -> None:
-        names = sorted({n for attempt in self._read.values() for n in attempt.series})
-        if names != self._metrics.options:
-            self._metrics.options = names
-        if self._wanted_metrics and not self._metrics.value:
-            self._metrics.value = [n for n in self._wanted_metrics if n in names]
-            self._wanted_metrics = [] if self._metrics.value else self._wanted_metrics
-
-    def _shown_metrics(self) -> list[str]:
-        if self._metrics.value:
-            return list(self._metrics.value)
-        losses = [n for n in self._metrics.options if "loss" in n]
-        return losses or list(self._metrics.options)[:3]
+            chosen = self._controls.jobs
+            if attempt.series and len(chosen) < MOST_FIRST and (job.ended_at is None or not chosen):
+                self._controls.choose(job.id)
+        self._has_chosen = bool(self._controls.jobs)
 
     def _rebuild(self, lines: list[tuple[JobRecord, str]]) -> None:
         """The charts anew, when other lines or other axes are wanted."""
-        stands = (tuple((j.id, n) for j, n in lines), self._axis.active, tuple(self._logs.active))
+        stands = (
+            tuple((j.id, n) for j, n in lines),
+            self._controls.axis,
+            self._controls.x_is_log,
+            self._controls.y_is_log,
+        )
         if stands == self._stands and self._charts.children:
             return
         self._stands = stands
@@ -199,16 +154,16 @@ class View:
         return Div(text=text, stylesheets=[look.style(self._theme)])
 
     def _losses(self, lines: list[tuple[JobRecord, str]]) -> Any:
-        axis = AXES[self._axis.active]
+        axis = self._controls.axis
         tips = [("", "$name"), ("", "@y{0.00000}"), ("step", "@step{0}")]
         made = look.chart(
             "Training loss",
             self._theme,
             height=320,
             is_time=axis == "time",
-            x_is_log=0 in self._logs.active and axis != "time",
-            is_log=1 in self._logs.active,
-            x_label=AXIS_LABELS[self._axis.active],
+            x_is_log=self._controls.x_is_log,
+            is_log=self._controls.y_is_log,
+            x_label=self._controls.axis_label,
             tooltips=tips,
         )
         several = len({n for _, n in lines}) > 1
@@ -244,12 +199,12 @@ class View:
     def _update(self, job: JobRecord, name: str) -> None:
         series = self._read[job.id].series[name]
         key = (job.id, name)
-        state = (series.total, self._axis.active, self._smoothing.value)
+        state = (series.total, self._controls.axis, self._controls.weight)
         if self._drawn.get(key) == state:
             return
         self._drawn[key] = state
         started = _unix(job.started_at)
-        made = runs.line(series, axis=AXES[self._axis.active], started=started, weight=float(self._smoothing.value))
+        made = runs.line(series, axis=self._controls.axis, started=started, weight=self._controls.weight)
         self._sources[key].data = {"x": np.array(made.x), "y": np.array(made.y), "step": np.array(made.step)}
         self._broken[key].data = {"x": made.broken_x, "y": made.broken_y}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import date, timedelta
 from typing import Any
 
 from bokeh.document import Document
@@ -27,6 +28,7 @@ from jupysched.panels.views import World
 PERIOD_MS = 5000
 #: days shown
 MOST_DAYS = 30
+LEAST_DAYS = 7
 #: users with a colour of their own; the others are one
 MOST_USERS = 12
 
@@ -55,13 +57,13 @@ class View:
         sheet = [look.style(self._theme)]
         csv = look.csv_button([("", self._rows)], name="gpu-usage", theme=self._theme)
         said = Div(text="<span class='soft'>of the jobs that the queue still knows</span>", stylesheets=sheet)
-        hours = NumberFormatter(format="0.00")
+        hours = NumberFormatter(format="0.000")
         columns = [
             TableColumn(field="day", title="Day"),
             TableColumn(field="user", title="User"),
             TableColumn(field="jobs", title="Jobs"),
             TableColumn(field="gpu_hours", title="GPU-hours", formatter=hours),
-            TableColumn(field="failed_hours", title="of them in failed jobs", formatter=hours),
+            TableColumn(field="failed_hours", title="of these failed", formatter=hours),
         ]
         table = DataTable(
             source=self._rows,
@@ -76,7 +78,7 @@ class View:
     def _tick(self) -> None:
         rows = facts.usage(self._world.picture.jobs.values(), now=time.time())
         self._rows.data = {name: [getattr(r, name) for r in reversed(rows)] for name in facts.Used._fields}
-        days = sorted({r.day for r in rows})[-MOST_DAYS:]
+        days = _days(rows)
         totals = {u: sum(r.gpu_hours for r in rows if r.user == u) for u in {r.user for r in rows}}
         users = sorted(totals, key=lambda u: -totals[u])
         shown, others = users[:MOST_USERS], set(users[MOST_USERS:])
@@ -128,3 +130,13 @@ class View:
                 )
             )
         return made.with_legend()
+
+
+def _days(rows: list[facts.Used]) -> list[str]:
+    """The days from the first with any use to today, at most MOST_DAYS and at least LEAST_DAYS of them."""
+    if not rows:
+        return []
+    today = date.today()  # noqa: DTZ011  days are those of the people here
+    first = date.fromisoformat(min(r.day for r in rows))
+    count = min(MOST_DAYS, max(LEAST_DAYS, (today - first).days + 1))
+    return [(today - timedelta(days=n)).isoformat() for n in reversed(range(count))]

@@ -88,8 +88,8 @@ class View:
         csv = look.csv_button(sources, name="gpu-utilization", theme=self._theme)
         charts: list[Any] = [self._chart(metric) for metric in CHARTS if self._is_told(metric)]
         said = self._said(bool(charts))
-        head = Row(children=[ranges, csv, *said], sizing_mode="stretch_width")
-        return Column(children=[head, self._holders(), *charts], sizing_mode="stretch_width")
+        head = Row(children=[ranges, csv], sizing_mode="stretch_width")
+        return Column(children=[head, *said, self._holders(), *charts], sizing_mode="stretch_width")
 
     def _said(self, has_charts: bool) -> list[Div]:  # noqa: FBT001  one caller
         if not self._gpus:
@@ -98,7 +98,13 @@ class View:
             text = "CPU slots stand in for GPUs here: they have no utilization of their own, only jobs that hold them."
         else:
             return []
-        return [Div(text=f"<span class='soft'>{text}</span>", stylesheets=[look.style(self._theme)])]
+        return [
+            Div(
+                text=f"<span class='soft'>{text}</span>",
+                sizing_mode="stretch_width",
+                stylesheets=[look.style(self._theme)],
+            )
+        ]
 
     def _is_told(self, metric: Metric) -> bool:
         """Does any GPU tell it? What none tells gets no empty chart."""

@@ -48,5 +48,9 @@ def spec(line: str) -> SpecRecord:
     # A dry run reads nothing there; the daemon only makes sure that it is the caller's own.
     return SpecRecord(
         directory=str(home()),
-        name=asked.name or "dry run", request=request, priority=asked.priority, after=after, retries=asked.retries
+        name=asked.name or "dry run",
+        request=request,
+        priority=asked.priority,
+        after=after,
+        retries=asked.retries,
     )

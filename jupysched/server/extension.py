@@ -10,7 +10,7 @@ from jupyter_server.utils import url_path_join
 from jupysched.panels.history import GpuHistory
 from jupysched.panels.mount import Panels
 from jupysched.panels.training import MetricsBook
-from jupysched.server.losses import LossTeller
+from jupysched.server.pulse import Pulse
 from jupysched.server.relay import Relay
 from jupysched.server.routes import ROUTES
 from jupysched.server.stream import StreamHandler
@@ -25,12 +25,12 @@ class JupyschedExtension(ExtensionApp):
 
     def initialize_settings(self) -> None:
         """Make what the routes ask for; nothing runs yet."""
-        self.relay = Relay(log=self.log)
+        assert self.serverapp is not None
+        self.relay = Relay(log=self.log, root=str(self.serverapp.root_dir))
         self.book = MetricsBook()
         self.history = GpuHistory()
-        self.losses = LossTeller(relay=self.relay, book=self.book)
+        self.pulse = Pulse(relay=self.relay, book=self.book, history=self.history)
         self.relay.on_gpus(self.history.take)
-        assert self.serverapp is not None
         self.panels = Panels(
             self.serverapp, history=self.history, book=self.book, picture=self.relay.picture, call=self.relay.call
         )
@@ -47,11 +47,11 @@ class JupyschedExtension(ExtensionApp):
 
     def _begin(self) -> None:
         self.relay.start()
-        self.losses.start()
+        self.pulse.start()
         self.panels.start()
 
     async def stop_extension(self) -> None:
         """Leave no task and no session behind."""
         self.panels.close()
-        await self.losses.close()
+        await self.pulse.close()
         await self.relay.close()

@@ -18,9 +18,12 @@ MOST_CHANGES = 2000
 _ENDED = frozenset(s.value for s in ENDED)
 
 
-def job_row(record: JobRecord) -> JobRow:
-    """The record as a list needs it."""
+def job_row(record: JobRecord, root: str = "") -> JobRow:
+    """The record as a list needs it; `path` is the notebook's, as this server's pages open it."""
     row = msgspec.convert(record, JobRow, from_attributes=True)
+    notebook = record.origin.get("notebook", "")
+    if root and notebook.startswith(root + "/"):
+        row.origin = {**record.origin, "path": notebook[len(root) + 1 :]}
     row.directory = ""
     row.gpu_ids = []
     return row
@@ -29,10 +32,12 @@ def job_row(record: JobRecord) -> JobRow:
 class Picture:
     """Records with the number of the change that brought each. `seq` grows by one with every publication."""
 
-    def __init__(self, *, epoch: str, me: str, may_start: bool) -> None:
+    def __init__(self, *, epoch: str, me: str, may_start: bool, root: str = "") -> None:
         self.epoch = epoch
         self.me = me
         self.may_start = may_start
+        #: the folder that the server's pages see as /
+        self.root = root.rstrip("/")
         self.seq = 0
         self.daemon: DaemonRecord | None = None
         self.down = "The GPU queue has not answered yet."
@@ -113,7 +118,7 @@ class Picture:
             down=self.down,
             may_start=self.may_start,
             me=self.me,
-            jobs=[job_row(j) for j in shown],
+            jobs=[job_row(j, self.root) for j in shown],
             gpus=_gpu_rows(self.gpus),
             losses=list(self.losses.values()),
             older=max(0, self.total - len(shown)),
@@ -134,7 +139,7 @@ class Picture:
             if kind == "loss":
                 losses.extend(self.losses[j] for j in (job,) if j in self.losses)
             elif job in self.jobs:
-                jobs.append(job_row(self.jobs[job]))
+                jobs.append(job_row(self.jobs[job], self.root))
             else:
                 gone.append(job)
         spoke = self._daemon_at > seq

@@ -34,9 +34,11 @@ DOWN = "The GPU queue is not running."
 class Relay:
     """One per Jupyter server. `start` begins, `close` ends; in between `picture` is what there is to see."""
 
-    def __init__(self, *, log: logging.Logger) -> None:
+    def __init__(self, *, log: logging.Logger, root: str = "") -> None:
         path = socket_path()
-        self.picture = Picture(epoch=uuid.uuid4().hex, me=getpass.getuser(), may_start=path == home() / "api.sock")
+        self.picture = Picture(
+            epoch=uuid.uuid4().hex, me=getpass.getuser(), may_start=path == home() / "api.sock", root=root
+        )
         self._path: Path = path
         self._log = log
         self._calls = AsyncClient(socket=path)

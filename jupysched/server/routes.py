@@ -16,9 +16,11 @@ from tornado import web
 from jupysched.core import errors
 from jupysched.panels.training import MetricsBook
 from jupysched.server import cards, spools
+from jupysched.server.picture import job_row
 from jupysched.server.relay import Relay
 from jupysched.wire import requests as ask
 from jupysched.wire.browser import ActionAsk, LineAsk
+from jupysched.wire.messages import JobsPage
 from jupysched.wire.records import ErrorRecord, JobRecord
 
 #: Jupyter's authorizer is asked about this resource
@@ -128,7 +130,8 @@ class JobsHandler(Handler):
             raise errors.BadRequest("limit and offset are whole numbers.") from error
         users, states = self.get_arguments("user") or None, self.get_arguments("state") or None
         wanted = ask.Jobs(users=users, states=states, limit=max(0, min(limit, MOST_JOBS)), offset=max(0, offset))
-        return await self.relay.call(wanted)
+        page: JobsPage = await self.relay.call(wanted)
+        return {"jobs": [job_row(j, self.relay.picture.root) for j in page.jobs], "total": page.total}
 
 
 class ActionsHandler(Handler):

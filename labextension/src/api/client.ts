@@ -4,11 +4,13 @@ import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 
 import { ApiError } from './errors';
+import { jobOf } from './refill';
 import type {
   ActionAsk,
   DaemonRecord,
   DetailRecord,
   JobRecord,
+  JobRow,
   JobsPage,
   Outputs,
   Snapshot
@@ -21,10 +23,11 @@ export class ApiClient {
     return this._request('daemon', { method: 'POST', body: '{}' });
   }
 
-  jobs(options: { limit: number; offset: number }): Promise<JobsPage> {
-    return this._request(
+  async jobs(options: { limit: number; offset: number }): Promise<JobsPage> {
+    const page = await this._request<{ jobs: JobRow[]; total: number }>(
       `jobs?limit=${options.limit}&offset=${options.offset}`
     );
+    return { jobs: page.jobs.map(jobOf), total: page.total };
   }
 
   act(ask: ActionAsk): Promise<JobRecord[]> {

@@ -5,7 +5,6 @@ export interface IRun {
   classes: string;
 }
 
-// eslint-disable-next-line no-control-regex
 const ESCAPE =
   /\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;
 const COLOURS = [

@@ -1,16 +1,13 @@
 /** What the page knows, and how a message changes it. Pure: values in, values out. */
 
-import {
-  type Change,
-  type DaemonRecord,
-  GPU_RECORD_DEFAULTS,
-  type GpuRecord,
-  type GpuRow,
-  JOB_RECORD_DEFAULTS,
-  type JobRecord,
-  type JobRow,
-  type LossRecord,
-  type Refresh
+import { gpuOf, jobOf } from '../api/refill';
+import type {
+  Change,
+  DaemonRecord,
+  GpuRecord,
+  JobRecord,
+  LossRecord,
+  Refresh
 } from '../api/schema';
 
 export interface IView {
@@ -39,15 +36,6 @@ export const NOTHING: IView = {
   losses: new Map(),
   older: 0
 };
-
-/** A record with the defaults back that were left out on the way. */
-export function jobOf(row: JobRow): JobRecord {
-  return { ...JOB_RECORD_DEFAULTS, ...row } as JobRecord;
-}
-
-export function gpuOf(row: GpuRow): GpuRecord {
-  return { ...GPU_RECORD_DEFAULTS, ...row } as GpuRecord;
-}
 
 /** The view after a message. */
 export function fold(view: IView, message: Refresh | Change): IView {

@@ -89,8 +89,8 @@ export class JobsModel implements IDisposable {
     jobs: number[],
     priority = 'normal'
   ): Promise<void> {
-    const records = await this._client.act({ verb, jobs, priority });
-    this._take({ ...this._view, jobs: withJobs(this._view.jobs, records) });
+    // What became of them comes over the stream, as for everybody.
+    await this._client.act({ verb, jobs, priority });
   }
 
   async startDaemon(): Promise<void> {

@@ -25,7 +25,7 @@ export class Log {
   take(outputs: Outputs): void {
     this.end = outputs.end;
     this.hasEnded = outputs.ended;
-    for (const op of outputs.ops ?? []) {
+    for (const op of outputs.ops) {
       if (op.op === 'stream') {
         this._text(op.text ?? '');
       } else if (op.op === 'note') {

@@ -85,7 +85,7 @@ export class OutputWriter {
           ...old,
           data: data ?? {},
           metadata: metadata ?? {}
-        } as nbformat.IOutput);
+        });
       }
     }
   }

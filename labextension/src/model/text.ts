@@ -1,7 +1,7 @@
 /** Texts of others, made fit to stand in a line of ours. Pure. */
 
 /** Controls, bidirectional overrides and characters of no width: what would hide or turn its neighbours. */
-// eslint-disable-next-line no-control-regex
+
 const UNSEEN =
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 

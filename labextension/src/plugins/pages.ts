@@ -48,7 +48,8 @@ export const pages: JupyterFrontEndPlugin<void> = {
       let widget = tracker.find(w => idOf(w) === job);
       if (widget === undefined) {
         const content = new JobPage({ model, lab, job, tab });
-        widget = new MainAreaWidget({ content });
+        // The shell owns it.
+        widget = new MainAreaWidget({ content }); // eslint-disable-line jupyter/require-disposable-ownership
         widget.id = `jupysched-job-${job}`;
         const record = model.job(job);
         widget.title.label =

@@ -52,7 +52,7 @@ export const panels: JupyterFrontEndPlugin<void> = {
   ): void => {
     const texts = (translator ?? nullTranslator).load(DOMAIN);
     const isDark = (): boolean =>
-      themes?.theme != null && !themes.isLight(themes.theme);
+      themes !== null && themes.theme !== null && !themes.isLight(themes.theme);
     const all: readonly IPanel[] = [
       {
         command: CommandIDs.openUtilization,
@@ -109,7 +109,8 @@ export const panels: JupyterFrontEndPlugin<void> = {
               title: panel.label,
               isDark: isDark()
             });
-            widget = new MainAreaWidget({ content });
+            // The shell owns it.
+            widget = new MainAreaWidget({ content }); // eslint-disable-line jupyter/require-disposable-ownership
             widget.id = id;
             widget.title.label = panel.label;
             widget.title.icon = panel.icon;

@@ -22,7 +22,6 @@ import {
   nullTranslator,
   type TranslationBundle
 } from '@jupyterlab/translation';
-import type { PartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs, DOMAIN, PluginIDs } from '../ids';
 import { gpuIcon, queueIcon } from '../icons';
@@ -140,12 +139,9 @@ class Memory {
   }
 
   keep(wanted: line.IWanted): void {
-    const { name: _, ...rest } = wanted;
-    void this._registry?.set(
-      PluginIDs.queue,
-      'last',
-      rest as PartialJSONObject
-    );
+    const { gpus, gpuMemory, time, priority } = wanted;
+    const last = { gpus, gpuMemory, time, priority };
+    void this._registry?.set(PluginIDs.queue, 'last', last);
   }
 }
 

@@ -304,5 +304,5 @@ function withCard(
       has_landed: fresh['has_landed'] === true || saved?.['has_landed'] === true
     }
   };
-  return { ...old, data } as nbformat.IOutput;
+  return { ...old, data };
 }

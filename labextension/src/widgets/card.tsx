@@ -123,7 +123,8 @@ function savedLoss(saved: ISaved): LossRecord | undefined {
     step: null,
     epoch: typeof epoch === 'number' ? epoch : null,
     spark: saved.losses ?? [],
-    mark: typeof value === 'number' ? '' : String(value ?? 'NaN')
+    mark:
+      typeof value === 'number' ? '' : typeof value === 'string' ? value : 'NaN'
   };
 }
 

@@ -347,7 +347,7 @@ function Attempts(props: {
               <td>{size(attempt.output_bytes)}</td>
               <td>
                 {attempt.max_rss_bytes === null
-                  ? 'n/a'
+                  ? texts.__('n/a')
                   : size(attempt.max_rss_bytes)}
               </td>
             </tr>

@@ -81,7 +81,7 @@ export const JobRow = React.memo(function JobRow(
         <span className="jp-jupysched-row-story">
           <bdi>{said}</bdi>
           {loss !== undefined && (
-            <Sparkline values={loss.spark} width={80} height={14} />
+            <Sparkline values={loss.spark} width={56} height={14} />
           )}
         </span>
         {props.isOnly && <Actions job={job} hasLoss={loss !== undefined} />}

@@ -116,13 +116,11 @@ export function LogView(props: {
       >
         {log.dropped > 0 && (
           <p className="jp-jupysched-soft">
-            {texts
-              .__(
-                '%1 earlier lines are not shown here; %gpujob logs %2 has them.',
-                log.dropped,
-                job.id
-              )
-              .replace('%gpujob', '%gpujob')}
+            {texts.__(
+              '%1 earlier lines are not shown here; %2 has them.',
+              log.dropped,
+              `%gpujob logs ${job.id}`
+            )}
           </p>
         )}
         {blocks.map(block => (
@@ -216,7 +214,8 @@ function useLog(
 ): { log: Log; trouble: string; version: number } {
   const [version, grown] = React.useReducer((n: number) => n + 1, 0);
   const [trouble, setTrouble] = React.useState('');
-  const log = React.useMemo(() => new Log(), [job, attempt]);
+  // Another attempt is another view: its key says so.
+  const [log] = React.useState(() => new Log());
   React.useEffect(() => {
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -57,8 +57,10 @@ function Body(props: IBodyProps): React.JSX.Element {
   return (
     <>
       <header className="jp-jupysched-header">
-        <h2>{texts.__('GPU queue')}</h2>
-        <Summary model={model} />
+        <div className="jp-jupysched-grow">
+          <h2>{texts.__('GPU queue')}</h2>
+          <Summary model={model} />
+        </div>
         <button
           type="button"
           className="jp-jupysched-button"
@@ -130,7 +132,7 @@ function Trouble(props: { model: JobsModel }): React.JSX.Element | null {
         <span>
           {view.down}{' '}
           {view.mayStart
-            ? texts.__('It starts with the first %%gpujob, or now:')
+            ? texts.__('It starts with the first %1, or now:', '%%gpujob')
             : texts.__('An admin starts it; this page will notice.')}
         </span>
         {view.mayStart && (
@@ -201,7 +203,7 @@ function Filter(props: { sidebar: SidebarModel }): React.JSX.Element {
       <input
         type="search"
         className="jp-jupysched-input"
-        placeholder={texts.__('Name, user, state …')}
+        placeholder={texts.__('Search')}
         aria-label={texts.__('Search jobs by name, user or state')}
         value={sidebar.text}
         onChange={event => {
@@ -264,13 +266,16 @@ function Chosen(props: IBodyProps): React.JSX.Element | null {
   );
 }
 
+/** Code, in every language. */
+const FIRST_CELL = '%%gpujob --gpus 1\nmodel = train(model)';
+
 function FirstUse(): React.JSX.Element {
   const { texts, execute } = useLab();
   return (
     <section className="jp-jupysched-first" aria-label={texts.__('First job')}>
       <p>{texts.__('No job yet. A cell becomes one with a line above it:')}</p>
       <pre>
-        <code>{'%%gpujob --gpus 1\nmodel = train(model)'}</code>
+        <code>{FIRST_CELL}</code>
       </pre>
       <p className="jp-jupysched-soft">
         {texts.__(
