@@ -10,22 +10,27 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
-#: Variables that act while the interpreter or a numerical library is loaded: a zygote serves jobs that agree on them.
-_KEY_PREFIXES = (
-    "PYTHON", "LD_", "OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "KMP_", "GOMP_", "MALLOC_",
-    "GLIBC_", "LC_", "NPY_", "TORCH", "PYTORCH_", "ATEN_", "MPL", "TF_", "JAX_", "XLA_", "NUMBA_", "CUDA_MODULE_",
-)  # fmt: skip
-_KEY_NAMES = ("LANG", "LANGUAGE", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "IPYTHONDIR")
+#: Variables that act while the interpreter starts: a zygote serves jobs that agree on them.
+_START_PREFIXES = ("PYTHON", "LD_", "LC_", "MALLOC_", "GLIBC_")
+_START_NAMES = ("LANG", "LANGUAGE", "HOME", "VIRTUAL_ENV", "CONDA_PREFIX")
+_THREADS = ("OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "KMP_", "GOMP_", "NPY_")
+#: Variables that act while a module is imported: they matter only to a zygote that has imported it.
+_IMPORT_PREFIXES = {
+    "numpy": _THREADS, "scipy": _THREADS, "sklearn": (*_THREADS, "SKLEARN_", "JOBLIB_", "LOKY_"), "pandas": _THREADS,
+    "torch": (*_THREADS, "TORCH", "PYTORCH_", "ATEN_", "CUDA_MODULE_"), "matplotlib": ("MPL", *_THREADS),
+}  # fmt: skip
 #: Names that belong to the kernel's process and are wrong in any other.
 _KERNEL_ONLY = ("JPY_PARENT_PID", "PYDEVD_IPYTHON_COMPATIBLE_DEBUGGING")
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 
-def import_key(env: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the part of an environment that must be there before the first import."""
-    return tuple(sorted((k, v) for k, v in env.items() if k in _KEY_NAMES or k.startswith(_KEY_PREFIXES)))
+def import_key(env: dict[str, str], preload: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the part of an environment that must be there before the interpreter starts and `preload` is imported."""
+    prefixes = _START_PREFIXES + tuple(p for module in sorted(preload) for p in _IMPORT_PREFIXES.get(module, ()))
+    return tuple(sorted((k, v) for k, v in env.items() if k.startswith(prefixes) or k in _START_NAMES))
 
 
 def job_environment(launch: dict[str, Any], order: dict[str, Any]) -> dict[str, str]:

@@ -145,6 +145,7 @@ class Job:
         spawned.Spawned(self.path, self.launch["objects"], self.shell).install()
         self.stdin.install()
         shell, launch = self.shell, self.launch
+        shell.init_ipython_dir(None)
         shell.ast_node_interactivity = launch.get("interactivity", "last_expr")
         count = shell.execution_count = int(launch.get("execution_count") or 1)
         history = shell.history_manager

@@ -163,7 +163,7 @@ class Launcher:
         self.selector.register(zygote.socket, selectors.EVENT_READ, lambda mask: self._hear(zygote))
 
     def _refuse(self, want: Want, sentence: str) -> None:
-        for order in [order for order in self.waiting if order.want.key == want.key]:
+        for order in [order for order in self.waiting if order.want.may_use(want)]:
             self.waiting.remove(order)
             order.reply({"ok": False, "error": sentence})
 

@@ -43,24 +43,36 @@ main()
 class Want(NamedTuple):
     """What a job wants of its zygote."""
 
-    #: user, interpreter, prefix, import-relevant environment: must be equal
-    key: tuple[Any, ...]
+    #: user, interpreter and prefix: must be equal
+    who: tuple[int | None, str, str | None]
     #: modules it would like to find imported
     preload: frozenset[str]
-    executable: str
     env: dict[str, str]
-    uid: int | None
 
     @classmethod
     def of(cls, launch: dict[str, Any], uid: int | None = None) -> Want:
-        executable, env = launch["executable"], environment.job_environment(launch, {})
-        key = (uid, executable, launch.get("prefix"), environment.import_key(env))
+        who = (uid, launch["executable"], launch.get("prefix"))
         preload = frozenset(launch.get("preload") or ()) & frozenset(SAFE_PRELOADS)
-        return cls(key, preload, executable, env, uid)
+        return cls(who, preload, environment.job_environment(launch, {}))
+
+    @property
+    def executable(self) -> str:
+        return self.who[1]
+
+    @property
+    def uid(self) -> int | None:
+        return self.who[0]
 
     def light(self) -> Want:
         """Return the same without preloads."""
         return self._replace(preload=frozenset())
+
+    def may_use(self, made: Want) -> bool:
+        """Tell whether a zygote made for `made` can serve this: same user, same interpreter, and an environment that
+        agrees on all that acted when it started and imported."""
+        return self.who == made.who and environment.import_key(self.env, made.preload) == environment.import_key(
+            made.env, made.preload
+        )
 
 
 class Zygote:
@@ -150,7 +162,7 @@ class Zygotes:
     def start(self, want: Want) -> Zygote:
         """Start one more, making room if there are too many. Raises OSError."""
         if len(self.all) >= MOST_ZYGOTES:
-            idle = [z for z in self.all if z.ready and z.want.key != want.key] or [z for z in self.all if z.ready]
+            idle = [z for z in self.all if z.ready and not want.may_use(z.want)] or [z for z in self.all if z.ready]
             if idle:
                 self.drop(min(idle, key=lambda z: z.used_at))
         zygote = Zygote(want, self._log)
@@ -159,17 +171,17 @@ class Zygotes:
 
     def best(self, want: Want) -> Zygote | None:
         """Return the ready zygote with the smallest superset of what is wanted, else the ready one with most of it."""
-        fitting = [z for z in self.all if z.want.key == want.key and z.ready]
+        fitting = [z for z in self.all if z.ready and want.may_use(z.want)]
         if not fitting:
             return None
         return min(fitting, key=lambda z: (len(want.preload - z.want.preload), len(z.want.preload)))
 
     def is_coming(self, want: Want) -> bool:
         """Tell whether a zygote that serves this in full exists or is being started."""
-        return any(z.want.key == want.key and want.preload <= z.want.preload for z in self.all)
+        return any(want.preload <= z.want.preload and want.may_use(z.want) for z in self.all)
 
     def is_any_coming(self, want: Want) -> bool:
-        return any(z.want.key == want.key for z in self.all)
+        return any(want.may_use(z.want) for z in self.all)
 
     def drop(self, zygote: Zygote) -> None:
         zygote.end()
