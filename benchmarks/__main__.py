@@ -40,7 +40,9 @@ def main() -> int:
         except Exception as error:
             failed = True
             traceback.print_exc()
-            figures.append(Figure(name=name, value=None, unit="", floor=None, target=None, note=f"not measured: {error}"))
+            figures.append(
+                Figure(name=name, value=None, unit="", floor=None, target=None, note=f"not measured: {error}")
+            )
         print(f"  {name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     print(f"\n{table(figures)}", file=sys.stderr)
     text = json.dumps([figure.record() for figure in figures], indent=2)

@@ -34,14 +34,38 @@ def measure(*, quick: bool) -> Iterator[Figure]:
     floors = f"copy in memory {medians['copy']:.3g} s, write to a file {medians['write']:.3g} s"
     trivial = medians["trivial"]
     what = f"{megabytes} MB; net of the work ({medians['work']:.3g} s); a trivial round trip is {trivial:.3g} s of it"
-    yield Figure(name="array_in", value=medians["first"], unit="s", floor=medians["write"], target=IN_TARGET_S * share,
-                 note=f"{what}; {floors}")
-    yield Figure(name="array_in_unchanged", value=medians["again"], unit="s", floor=medians["copy"],
-                 target=AGAIN_TARGET_S * share if megabytes == 512 else AGAIN_TARGET_S, note="noticed by itself")
-    yield Figure(name="array_in_changed", value=medians["changed"], unit="s", floor=medians["write"],
-                 target=IN_TARGET_S * share, note="one element was changed in place, and the job saw it")
-    yield Figure(name="array_out", value=medians["out"], unit="s", floor=medians["write"], target=OUT_TARGET_S * share,
-                 note=f"net of making it in the job ({medians['making']:.3g} s)")
+    yield Figure(
+        name="array_in",
+        value=medians["first"],
+        unit="s",
+        floor=medians["write"],
+        target=IN_TARGET_S * share,
+        note=f"{what}; {floors}",
+    )
+    yield Figure(
+        name="array_in_unchanged",
+        value=medians["again"],
+        unit="s",
+        floor=medians["copy"],
+        target=AGAIN_TARGET_S * share if megabytes == 512 else AGAIN_TARGET_S,
+        note="noticed by itself",
+    )
+    yield Figure(
+        name="array_in_changed",
+        value=medians["changed"],
+        unit="s",
+        floor=medians["write"],
+        target=IN_TARGET_S * share,
+        note="one element was changed in place, and the job saw it",
+    )
+    yield Figure(
+        name="array_out",
+        value=medians["out"],
+        unit="s",
+        floor=medians["write"],
+        target=OUT_TARGET_S * share,
+        note=f"net of making it in the job ({medians['making']:.3g} s)",
+    )
 
 
 def _round(notebook: Notebook, megabytes: int, number: int) -> dict[str, float]:
@@ -59,7 +83,9 @@ def _round(notebook: Notebook, megabytes: int, number: int) -> dict[str, float]:
     making = f"b = np.full({megabytes << 17}, {number} + 0.5)\nb[7] = 7.0"
     found["making"] = notebook.run(making.replace("b", "c") + "\ndel c")
     found["out"] = notebook.run(f"%%gpujob --wait\n{making}") - found["making"]
-    notebook.run(f"assert b.shape == ({megabytes << 17},) and b[7] == 7.0 and b[8] == {number} + 0.5 and b[-1] == b[8]\ndel b")
+    notebook.run(
+        f"assert b.shape == ({megabytes << 17},) and b[7] == 7.0 and b[8] == {number} + 0.5 and b[-1] == b[8]\ndel b"
+    )
     return found
 
 

@@ -38,8 +38,9 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             yield _client_figure(stage, fork, ahead, rounds)
 
 
-def _notebook_figure(name: str, cell: str, stage: Stage, notebook: Notebook, forks: tuple[Forks, Forks], rounds: int
-                     ) -> Iterator[Figure]:
+def _notebook_figure(
+    name: str, cell: str, stage: Stage, notebook: Notebook, forks: tuple[Forks, Forks], rounds: int
+) -> Iterator[Figure]:
     fork, ahead = forks
 
     def job() -> float:
@@ -55,14 +56,20 @@ def _notebook_figure(name: str, cell: str, stage: Stage, notebook: Notebook, for
     with Cost(stage, rounds, notebook=notebook) as cost:
         cpu = fork.cpu_s()
         took = interleaved(
-            rounds, job=job, fork=lambda: fork.first_output_s(cell + "\n" + FLUSHED),
+            rounds,
+            job=job,
+            fork=lambda: fork.first_output_s(cell + "\n" + FLUSHED),
             ahead=lambda: resting(ahead.first_output_s(cell + "\n" + FLUSHED)),
             plain=lambda: notebook.first_output_s(cell, is_job=False),
         )
         fork_cpu = (fork.cpu_s() - cpu) * 1e3 / rounds
     floor = median(took["fork"])
     yield Figure(
-        name=name, value=median(took["job"]), unit="ms", floor=floor, target=2 * floor,
+        name=name,
+        value=median(took["job"]),
+        unit="ms",
+        floor=floor,
+        target=2 * floor,
         note=f"{spread(took['job'])}; forked ahead {median(took['ahead']):.3g}, plain cell {median(took['plain']):.3g}; "
         f"{cost.words()} with the plain cell's, bare fork {fork_cpu:.1f}",
     )
@@ -101,7 +108,11 @@ def _client_figure(stage: Stage, fork: Forks, ahead: Forks, rounds: int) -> Figu
         took = interleaved(rounds, job=client, fork=lambda: fork.first_output_s(PRINT + "\n" + FLUSHED))
     floor = median(took["fork"])
     return Figure(
-        name="first_output_without_notebook", value=median(took["job"]), unit="ms", floor=floor, target=2 * floor,
+        name="first_output_without_notebook",
+        value=median(took["job"]),
+        unit="ms",
+        floor=floor,
+        target=2 * floor,
         note=f"{spread(took['job'])}; client.submit to the first frame; {cost.words()}",
     )
 

@@ -27,13 +27,22 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             plain.append(_lines_a_second(notebook, count, is_job=False))
             ours.append(_lines_a_second(notebook, count, is_job=True))
         yield Figure(
-            name="printed_lines", value=median(ours), unit="lines/s", floor=median(plain), target=median(plain), more=True,
+            name="printed_lines",
+            value=median(ours),
+            unit="lines/s",
+            floor=median(plain),
+            target=median(plain),
+            more=True,
             note=f"{count} lines, none lost, none split; n {rounds}; floor: the plain kernel",
         )
         paced = 100 if quick else 400
         lag = {is_job: _lags(notebook, paced, is_job=is_job) for is_job in (False, True)}
         yield Figure(
-            name="line_lag_p95", value=p95(lag[True]), unit="ms", floor=p95(lag[False]), target=LAG_TARGET_MS,
+            name="line_lag_p95",
+            value=p95(lag[True]),
+            unit="ms",
+            floor=p95(lag[False]),
+            target=LAG_TARGET_MS,
             note=f"a line every 5 ms; median {median(lag[True]):.3g}, plain kernel {median(lag[False]):.3g}",
         )
 

@@ -31,8 +31,7 @@ def _figure(name: str, count: int, preload: tuple[str, ...]) -> Figure:
         with Cost(stage, count) as cost:
             began = time.perf_counter()
             stage.client.submit(*specs)
-            while (daemon := stage.client.hello()).running + daemon.pending:
-                time.sleep(0.02)
+            stage.wait_empty()
             rate = count / (time.perf_counter() - began)
         failed = sum(1 for job in stage.client.jobs(limit=count + 10).jobs if job.state != "succeeded")
         if failed:
@@ -42,7 +41,12 @@ def _figure(name: str, count: int, preload: tuple[str, ...]) -> Figure:
     floor = (before + after) / 2
     # The target is a share of the floor of the machine it was set on: 75 of 150 with torch.
     return Figure(
-        name=name, value=rate, unit="jobs/s", floor=floor, target=min(TARGET, floor / 2) if preload else TARGET, more=True,
+        name=name,
+        value=rate,
+        unit="jobs/s",
+        floor=floor,
+        target=min(TARGET, floor / 2) if preload else TARGET,
+        more=True,
         note=f"{count} jobs; {cost.words()} a job, bare fork {fork_cpu:.1f}; floor before {before:.0f}, after {after:.0f}",
     )
 

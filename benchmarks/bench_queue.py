@@ -31,10 +31,16 @@ def _busy(stage: Stage) -> list[str]:
     """Both slots are taken by jobs that sleep; their directories."""
     specs = [stage.spec("import time\ntime.sleep(3600)") for _ in range(2)]
     stage.client.submit(*specs)
-    deadline = time.monotonic() + 60
-    while stage.client.hello().running < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    _wait_for(lambda: stage.client.hello().running == 2)
     return [spec.directory for spec in specs]
+
+
+def _wait_for(is_so: Callable[[], bool], *, patience_s: float = 60.0) -> None:
+    deadline = time.monotonic() + patience_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it did not come to that within {patience_s:g} s")
+        time.sleep(0.005)
 
 
 def _waiting(stage: Stage, count: int) -> list[SpecRecord]:
@@ -59,7 +65,12 @@ def _one_by_one(count: int) -> Figure:
             rates.append(step / (time.perf_counter() - began))
         commits.close()
     return Figure(
-        name="submit_one_by_one", value=median(rates), unit="jobs/s", floor=median(floors), target=2000.0, more=True,
+        name="submit_one_by_one",
+        value=median(rates),
+        unit="jobs/s",
+        floor=median(floors),
+        target=2000.0,
+        more=True,
         note=f"{count} jobs through the socket, durable; the last tenth {rates[-1]:,.0f}; floor: bare durable commits",
     )
 
@@ -75,7 +86,11 @@ def _at_full_queue(count: int, rounds: int) -> Iterator[Figure]:
         ids = stage.client.submit(*specs)
         bulk = (time.perf_counter() - began) * 1e3
         yield Figure(
-            name="submit_bulk", value=bulk, unit="ms", floor=floor, target=500.0,
+            name="submit_bulk",
+            value=bulk,
+            unit="ms",
+            floor=floor,
+            target=500.0,
             note=f"{count} jobs in one request; floor: as many rows in one bare commit",
         )
         commit = median([1e3 / commits.a_second(1) for _ in range(rounds)])
@@ -86,12 +101,30 @@ def _at_full_queue(count: int, rounds: int) -> Iterator[Figure]:
         cancelled = _timed(rounds, lambda: stage.client.cancel(ids.pop()))
         commits.close()
         waits = f"with {count} waiting"
-        yield Figure(name="submit_one_more", value=median(one), unit="ms", floor=commit, target=5.0,
-                     note=f"{waits}; {spread(one)}; floor: one bare durable commit")
-        yield Figure(name="list_first_100", value=median(listed), unit="ms", floor=hello, target=16.0,
-                     note=f"{waits}; {spread(listed)}; after a change {median(again):.3g}; floor: an empty request")
-        yield Figure(name="cancel", value=median(cancelled), unit="ms", floor=commit, target=5.0,
-                     note=f"{waits}; {spread(cancelled)}; floor: one bare durable commit")
+        yield Figure(
+            name="submit_one_more",
+            value=median(one),
+            unit="ms",
+            floor=commit,
+            target=5.0,
+            note=f"{waits}; {spread(one)}; floor: one bare durable commit",
+        )
+        yield Figure(
+            name="list_first_100",
+            value=median(listed),
+            unit="ms",
+            floor=hello,
+            target=16.0,
+            note=f"{waits}; {spread(listed)}; after a change {median(again):.3g}; floor: an empty request",
+        )
+        yield Figure(
+            name="cancel",
+            value=median(cancelled),
+            unit="ms",
+            floor=commit,
+            target=5.0,
+            note=f"{waits}; {spread(cancelled)}; floor: one bare durable commit",
+        )
 
 
 def _timed(rounds: int, function: Callable[[], object]) -> list[float]:
@@ -108,13 +141,24 @@ def queue_of(count: int, *, gpus: int, held: int) -> State:
     """A state with `count` waiting jobs of ten users in three classes, `held` of the GPUs taken."""
     state, node = State(), NodeName("node")
     made = tuple(Gpu(id=GpuId(f"gpu-{n}"), node=node, index=n, name="GPU", kind=GpuKind.CPU_SLOT) for n in range(gpus))
-    fold(state, ev.NodeJoined(at=0.0, node=Node(name=node, cpus=64, memory_bytes=1 << 40, gpus=tuple(g.id for g in made), links={}),
-                              gpus=made))
+    fold(
+        state,
+        ev.NodeJoined(
+            at=0.0,
+            node=Node(name=node, cpus=64, memory_bytes=1 << 40, gpus=tuple(g.id for g in made), links={}),
+            gpus=made,
+        ),
+    )
     for number in range(1, count + held + 1):
         user = number % 10
         spec = JobSpec(
-            name=f"job {number}", user=UserName(f"user{user}"), uid=1000 + user, directory="/",
-            request=Request(gpus=1 if number <= held else 1 + number % 2, time_limit_s=(None, 600.0, 3600.0)[number % 3]),
+            name=f"job {number}",
+            user=UserName(f"user{user}"),
+            uid=1000 + user,
+            directory="/",
+            request=Request(
+                gpus=1 if number <= held else 1 + number % 2, time_limit_s=(None, 600.0, 3600.0)[number % 3]
+            ),
             priority=list(Priority)[number % len(Priority)],
         )
         fold(state, ev.Submitted(at=float(number), job=JobId(number), spec=spec))
@@ -137,7 +181,11 @@ def _decide(count: int) -> Figure:
         decide(state, now=1e6)
         took[name] = median(_timed(9, lambda state=state: decide(state, now=1e6)))  # type: ignore[misc]
     return Figure(
-        name="decide", value=max(took.values()), unit="ms", floor=None, target=10.0,
+        name="decide",
+        value=max(took.values()),
+        unit="ms",
+        floor=None,
+        target=10.0,
         note=f"{count} waiting, the dearest of " + ", ".join(f"{name} {ms:.3g}" for name, ms in took.items()),
     )
 
@@ -154,20 +202,22 @@ def _urgent(rounds: int) -> Figure:
             low = [stage.spec("import time\ntime.sleep(0.05)", priority="low") for _ in range(100)]
             urgent = stage.spec("print(1)", priority="high")
             stage.client.submit(*low)
-            while sum(1 for spec in low if _exit(spec)) < 10:
-                time.sleep(0.005)
+            _wait_for(lambda low=low: sum(1 for spec in low if _exit(spec)) >= 10)  # type: ignore[misc]
             asked = time.time()
             job = stage.client.submit(urgent)[0]
             stage.wait_ended(job)
             started = float((_exit(urgent) or {})["started_at"])
-            while (daemon := stage.client.hello()).running + daemon.pending:
-                time.sleep(0.02)
+            stage.wait_empty()
             ends = [(record["started_at"], record["ended_at"]) for spec in low if (record := _exit(spec))]
             before.append(sum(1 for begun, _ in ends if asked + 0.002 < begun < started))
             freed = min((end for _, end in ends if asked <= end <= started), default=asked)
             waits.append((started - freed) * 1e3)
     return Figure(
-        name="urgent_job", value=median(waits), unit="ms", floor=median(floors), target=20.0,
+        name="urgent_job",
+        value=median(waits),
+        unit="ms",
+        floor=median(floors),
+        target=20.0,
         note=f"{spread(waits)}; from the moment a slot came free; low jobs that went before it: {max(before)} of 100",
     )
 

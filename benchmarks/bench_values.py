@@ -43,7 +43,11 @@ def _round_trip(rounds: int) -> Figure:
             raise AssertionError(f"a value was lost: {notebook.value('y')} of {rounds}")
     floor = median(took["fork"])
     return Figure(
-        name="round_trip", value=median(took["job"]), unit="ms", floor=floor, target=3 * floor,
+        name="round_trip",
+        value=median(took["job"]),
+        unit="ms",
+        floor=floor,
+        target=3 * floor,
         note=f"{spread(took['job'])}; the cell is sent, its reply is back and the value landed; {cost.words()}",
     )
 
@@ -70,10 +74,18 @@ def _cold(rounds: int) -> Iterator[Figure]:
                 before = (time.perf_counter() - began) * 1e3
                 whole.append(before + notebook.first_output_s(f"%%gpujob\n{PRINT}", is_job=True) * 1e3)
     yield Figure(
-        name="cold_start", value=median(first), unit="ms", floor=median(plain), target=COLD_TARGET_MS,
+        name="cold_start",
+        value=median(first),
+        unit="ms",
+        floor=median(plain),
+        target=COLD_TARGET_MS,
         note=f"n {rounds}; live kernel, no daemon, no launcher, no zygote; floor: a plain kernel's start to its first output",
     )
     yield Figure(
-        name="cold_start_with_kernel", value=median(whole), unit="ms", floor=median(plain), target=COLD_TARGET_MS,
+        name="cold_start_with_kernel",
+        value=median(whole),
+        unit="ms",
+        floor=median(plain),
+        target=COLD_TARGET_MS,
         note=f"n {rounds}; the same with the kernel's own start",
     )

@@ -38,7 +38,9 @@ class Cost:
         self._before = parts_s(self._stage, self._notebook)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if error is None:
             after = parts_s(self._stage, self._notebook)
             self.ms = {n: (after[n] - self._before.get(n, 0.0)) * 1e3 / self._operations for n in after}

@@ -68,12 +68,19 @@ def table(figures: Sequence[Figure]) -> str:
         sign = "" if figure.target is None else ">= " if figure.more else "<= "
         rows.append(
             (
-                figure.name, shown(figure.value), figure.unit, shown(figure.floor), sign + shown(figure.target),
-                "yes" if figure.holds else "NO", figure.note,
-            )  # fmt: skip
+                figure.name,
+                shown(figure.value),
+                figure.unit,
+                shown(figure.floor),
+                sign + shown(figure.target),
+                "yes" if figure.holds else "NO",
+                figure.note,
+            )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    return "\n".join("  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[6]]).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[6]]).rstrip() for row in rows
+    )
 
 
 def shown(value: float | None) -> str:

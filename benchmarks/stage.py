@@ -128,7 +128,9 @@ class Stage:
         """The files of a job that runs this cell, as the magic would write them; it reads no variables."""
         path = places.new_job_directory()
         if self._empty is None:
-            pack_inputs("pass", {"__name__": "__main__"}, objects=ObjectStore(places.objects())).write(path / spool.INPUT)
+            pack_inputs("pass", {"__name__": "__main__"}, objects=ObjectStore(places.objects())).write(
+                path / spool.INPUT
+            )
             self._empty = (path / spool.INPUT).read_bytes()
         else:
             (path / spool.INPUT).write_bytes(self._empty)
@@ -155,6 +157,14 @@ class Stage:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"job {job} is {record.state} after {patience_s:g} s: {record.why}")
             time.sleep(0.002)
+
+    def wait_empty(self, *, patience_s: float = 300.0) -> None:
+        """Return when nothing waits or runs; asks seldom, so as not to be what is measured."""
+        deadline = time.monotonic() + patience_s
+        while (daemon := self.client.hello()).running + daemon.pending:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{daemon.pending} jobs wait and {daemon.running} run after {patience_s:g} s")
+            time.sleep(0.02)
 
     def warm(self, *preload: str, patience_s: float = 60.0) -> None:
         """Have a zygote with these modules ready, and a pair that waits."""
