@@ -27,6 +27,11 @@ def collect() -> dict[str, Any]:
     return state
 
 
+def modules_of(state: dict[str, Any]) -> set[str]:
+    """Return the modules whose state this holds."""
+    return set(state) & set(_MODULES)
+
+
 def apply(state: dict[str, Any]) -> None:
     """Make the ambient state of this process what was collected elsewhere."""
     for key, value in state.items():

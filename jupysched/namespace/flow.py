@@ -26,7 +26,7 @@ def analyse(tree: ast.Module, transform: Callable[[str], str] | None = None) -> 
     visitor = _Visitor(all_stores(tree))
     visitor.transform = transform
     visitor.block(tree.body)
-    visitor.finish()
+    visitor.end_cell()
     return visitor.flow
 
 
@@ -296,7 +296,7 @@ class _Visitor(NameVisitor):
         code = compile(module, "<cell>", "exec", dont_inherit=True)
         return Deferred(code_globals(code, nested_only=True), code_stores(code))
 
-    def finish(self) -> None:
+    def end_cell(self) -> None:
         if self.flow.dynamic or self.flow.shell_calls:
             for name in list(self.deferred):
                 self.fire(name)

@@ -19,8 +19,8 @@ from jupysched.namespace.pickling import standard_seeds
 from jupysched.namespace.sources import register_sources
 from jupysched.namespace.walk import Tracked, names_that_reach
 
-#: (id of the namespace, name) -> (serial of the submission, value) of what jobs put there
-_landed: dict[tuple[int, str], tuple[int, Any]] = {}
+#: (id of the namespace, name) -> (serial of the submission, id of the value) of what jobs put there
+_landed: dict[tuple[int, str], tuple[int, int]] = {}
 
 
 @dataclass(slots=True)
@@ -148,8 +148,8 @@ def _refresh(tensor: Any, copy: Any) -> None:
 
 def _changed_here(name: str, user_ns: dict[str, Any], sent: Sent) -> bool:
     now = user_ns.get(name, MISSING)
-    serial, value = _landed.get((id(user_ns), name), (0, MISSING))
-    if value is now and serial < sent.serial and now is not MISSING:
+    serial, value_id = _landed.get((id(user_ns), name), (0, 0))
+    if value_id == id(now) and serial < sent.serial:
         return False  # an earlier job put it there
     if name in sent.names:
         return now is not sent.names[name]
@@ -164,7 +164,7 @@ def _bind(name: str, value: Any, user_ns: dict[str, Any], sent: Sent, landing: L
         landing.conflicts.append(_conflict(name, user_ns))
         return
     user_ns[name] = value
-    _landed[id(user_ns), name] = (sent.serial, value)
+    _landed[id(user_ns), name] = (sent.serial, id(value))
     landing.landed.append(name)
 
 
@@ -204,12 +204,14 @@ def load_values(
     Raises: WrongVersion; OSError when a file can't be read.
     """
     result_path = Path(result_path)
-    source = PayloadReader(input_path or result_path.parent.parent / "input.pickle", user_ns, objects)
+    source = PayloadReader(
+        input_path or result_path.parent.parent / "input.pickle", user_ns, objects, keep_classes=True
+    )
     register_sources(source.header["sources"])
     received = {label[1]: value for label, value, error in source.read() if error is None and label[0] == "name"}
     tracked = Tracked(source.numbered(), first=sys.maxsize)
     seeds = tracked.seeds()
-    reader = PayloadReader(result_path, user_ns, objects, seeds=seeds)
+    reader = PayloadReader(result_path, user_ns, objects, seeds=seeds, keep_classes=True)
     register_sources(reader.header["sources"])
     values: dict[str, Any] = {}
     for label, value, error in reader.read():

@@ -100,6 +100,7 @@ def pack_inputs(
         "version": list(sys.version_info[:3]),
         "dropped": sorted(found.dropped),
         "imports": packing.imports(),
+        "cell_imports": sorted(found.imports),
         "sources": collect_sources(packing.writer.pickler.filenames),
         "ambient": ambient.collect(),
     }

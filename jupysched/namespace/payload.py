@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cloudpickle import cloudpickle as internals
+
 from jupysched.namespace import restore
 from jupysched.namespace.errors import WrongVersion
 from jupysched.namespace.objects import ObjectStore
@@ -119,6 +121,20 @@ class PayloadWriter:
         return len(MAGIC) + 8 + len(head) + self.body.tell()
 
 
+class _KeepingUnpickler(pickle.Unpickler):
+    """Leaves alone the classes that exist here: cloudpickle would find them again and reset their attributes."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.existing = {id(cls) for cls in list(internals._DYNAMIC_CLASS_TRACKER_BY_ID.values())}
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        if found is internals._class_setstate:
+            return lambda cls, state: cls if id(cls) in self.existing else found(cls, state)
+        return found
+
+
 @dataclass(slots=True)
 class PayloadReader:
     """Reads the entries of a file; what can't be rebuilt is yielded as the exception."""
@@ -130,6 +146,8 @@ class PayloadReader:
     seeds: Sequence[object] | None = None
     header: dict[str, Any] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
+    #: classes that this process has already stay as they are
+    keep_classes: bool = False
     #: id of an array or storage -> name of its content
     content: dict[int, str] = field(default_factory=dict)
     _body: bytes = b""
@@ -172,7 +190,8 @@ class PayloadReader:
         prelude = pickle.PROTO + bytes([5]) + _SEED * len(seeds) + pickle.NONE + pickle.STOP
         names = self.header["buffers"][buffer:]
         file = io.BytesIO(prelude + self._body[start:])
-        self._unpickler = pickle.Unpickler(file, buffers=itertools.chain(seeds, map(self.objects.map, names)))
+        kind = _KeepingUnpickler if self.keep_classes else pickle.Unpickler
+        self._unpickler = kind(file, buffers=itertools.chain(seeds, map(self.objects.map, names)))
         self._unpickler.load()
 
     def _skip(self, seeds: Sequence[object], position: int) -> None:

@@ -58,6 +58,10 @@ def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> 
     for name in header["imports"]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    for name in ambient.modules_of(header["ambient"]) & {n.partition(".")[0] for n in header["cell_imports"]}:
+        # the cell imports it anyway, and must find the notebook's options then
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     ambient.apply(header["ambient"])
     return Baseline(
         tracked=Tracked(reader.numbered(), first=len(standard_seeds(namespace)), content=reader.content),

@@ -72,8 +72,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         ],
         "cell": "second = Impl(); Impl.extra = lambda self: 'extra'; inner = Impl.Inner(); print(second.go(), Impl.made, second.twice, Impl.cm() is Impl)\n"
         "class Late(Impl): pass\nlate = Late()\nBase.registry.append(late)",
+        "load_values": True,
         "vars": {
             "made": "Impl.made == 2",
+            "loaded": "type(loaded['second']) is Impl",
             "type": "type(second) is Impl",
             "registry": "Base.registry == [first, second, late, late]",
             "extra": "first.extra() == 'extra'",
