@@ -22,11 +22,11 @@ from jupysched.runner.outputs import Channel, encode
 from jupysched.runner.packets import LAST_WORD
 from jupysched.runner.shell import Failure, warm
 from jupysched.runner.shim import Ends
-from jupysched.runner.values import Packed, Values
+from jupysched.runner.values import Packed, Values, rehearse
 from jupysched.spool import Kind
 
 #: An order that has not come after so long comes later.
-_IDLE_MS = 20
+_IDLE_MS = 50
 _OOM_SCORE = "300"
 
 
@@ -73,6 +73,7 @@ def _rehearse_if_idle(orders: int, shell: Any) -> None:
     poll.register(orders, select.POLLIN)
     if not poll.poll(_IDLE_MS):
         warm(shell)
+        rehearse()
         environment.job_environment({"env": dict(os.environ)}, {})
         json.loads(json.dumps({"cell": "", "env": dict(os.environ)}))
 

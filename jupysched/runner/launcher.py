@@ -25,6 +25,9 @@ from jupysched.runner.warm import Want, Zygote, Zygotes, why_not_run
 SOCKET = "launcher.sock"
 #: Seconds without connections and jobs after which the launcher ends by itself.
 LONELY_S = 600.0
+#: Seconds after an order until the next pair is forked: not while the job that just began is on its way to its first output.
+_REFILL_S = 0.006
+_TICK_S = 60.0
 #: How long an order that finds a directory without a shim.json waits for the one who made it.
 _SETTLE_S = 0.5
 
@@ -61,11 +64,25 @@ class Launcher:
         """Serve until told to quit, or until nobody needs it any more."""
         try:
             while not self.ending:
-                for key, mask in self.selector.select(timeout=60.0):
+                for key, mask in self.selector.select(timeout=self._refill()):
                     key.data(mask)
                 self._rest()
         finally:
             self._close()
+
+    def _refill(self) -> float:
+        """Ask for the pairs that are due; return seconds until there is something to do again."""
+        now, wait = time.monotonic(), _TICK_S
+        for zygote in self.zygotes.all:
+            if zygote.refill_at is not None:
+                if zygote.asked or zygote.pairs:
+                    zygote.refill_at = None
+                elif now >= zygote.refill_at:
+                    zygote.ask()
+                    zygote.refill_at = None
+                else:
+                    wait = min(wait, zygote.refill_at - now)
+        return wait
 
     def _rest(self) -> None:
         now = time.monotonic()
@@ -143,8 +160,7 @@ class Launcher:
                 zygote.ask()
             return
         self._hand(zygote.pairs.pop(0), order)
-        if not zygote.asked and not zygote.pairs:
-            zygote.ask()
+        zygote.refill_at = time.monotonic() + _REFILL_S
         if not self.zygotes.is_coming(order.want):
             self._raise(order.want)
 

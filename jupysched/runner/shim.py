@@ -67,7 +67,7 @@ def stand_by(launcher: socket.socket, run_job: RunJob) -> NoReturn:
     boot = spool.boot_id()
     code = 1
     try:
-        attempt = _wait_for_order(launcher, job, boot)
+        attempt = _wait_for_order(launcher, job, _identity(job, boot))
         if attempt is not None:
             attempt.run()
             code = 0
@@ -111,7 +111,16 @@ def _fork_job(launcher: socket.socket, run_job: RunJob) -> Waiting:
     return Waiting(pid, spool.process_start(pid) or 0, give_orders, out, err, nonce)
 
 
-def _wait_for_order(launcher: socket.socket, job: Waiting, boot: str) -> Attempt | None:
+def _identity(job: Waiting, boot: str) -> dict[str, Any]:
+    """Return what shim.json will say; found out while there is time."""
+    return {
+        "pid": os.getpid(), "start": spool.process_start(os.getpid()), "boot": boot,
+        "job_pid": job.pid, "job_start": job.start,
+        "pipes": [os.readlink(f"/proc/self/fd/{end}") for end in (job.stdout, job.stderr)],
+    }  # fmt: skip
+
+
+def _wait_for_order(launcher: socket.socket, job: Waiting, identity: dict[str, Any]) -> Attempt | None:
     """Return the attempt that was ordered, its job under way; None when nobody will order any more."""
     pidfd = os.pidfd_open(job.pid)
     poll = select.poll()
@@ -125,13 +134,15 @@ def _wait_for_order(launcher: socket.socket, job: Waiting, boot: str) -> Attempt
         if not line:
             return None
         order: dict[str, Any] = json.loads(line)
-        answer, attempt = _begin(order, job, pidfd, boot)
+        answer, attempt = _begin(order, job, pidfd, identity)
         launcher.sendall(json.dumps(answer).encode() + b"\n")
         if attempt is not None:
             return attempt
 
 
-def _begin(order: dict[str, Any], job: Waiting, pidfd: int, boot: str) -> tuple[dict[str, Any], Attempt | None]:
+def _begin(
+    order: dict[str, Any], job: Waiting, pidfd: int, identity: dict[str, Any]
+) -> tuple[dict[str, Any], Attempt | None]:
     """Start the attempt unless it was started before; return what to answer, and the attempt if it is ours now.
 
     Writes: the attempt's directory, made exclusively: whoever makes it is the one that runs it, once and for ever.
@@ -143,11 +154,6 @@ def _begin(order: dict[str, Any], job: Waiting, pidfd: int, boot: str) -> tuple[
         return {"ok": True, "answer": spool.attempt_answer(path)}, None
     except OSError as error:
         return {"ok": False, "error": f"cannot make {path}: {error.strerror}"}, None
-    identity = {
-        "pid": os.getpid(), "start": spool.process_start(os.getpid()), "boot": boot,
-        "job_pid": job.pid, "job_start": job.start,
-        "pipes": [os.readlink(f"/proc/self/fd/{end}") for end in (job.stdout, job.stderr)],
-    }  # fmt: skip
     try:
         os.chdir(path)
         spool.write_json(spool.SHIM, identity)

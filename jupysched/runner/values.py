@@ -50,6 +50,13 @@ class Values:
         return Packed(list(returned.names), [str(note) for note in returned.notes])
 
 
+def rehearse() -> None:
+    """Look at what loading and packing will look at; changes nothing."""
+    from jupysched.namespace import ambient
+
+    ambient.apply(ambient.collect())
+
+
 def preload() -> None:
     """Import what loading and packing need; called in the zygote. What fails here fails again where it is seen."""
     from importlib import import_module

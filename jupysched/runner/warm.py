@@ -86,6 +86,8 @@ class Zygote:
         self.used_at = time.monotonic()
         self.pairs: list[socket.socket] = []
         self.asked = 0
+        #: when the next pair is to be asked for
+        self.refill_at: float | None = None
         self._text = b""
         self.socket, theirs = socket.socketpair()
         descriptor = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
