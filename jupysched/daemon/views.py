@@ -9,7 +9,7 @@ from jupysched.core.explain import explain
 from jupysched.core.job import Job
 from jupysched.core.resources import Gpu, GpuId
 from jupysched.core.state import State
-from jupysched.core.states import ENDED, HOLDING, JobState
+from jupysched.core.states import ENDED, JobState
 from jupysched.ports import GpuSample
 from jupysched.wire.records import ExitRecord, GpuRecord, JobRecord, RequestRecord
 
@@ -92,7 +92,8 @@ def in_order(state: State) -> Iterator[Job]:
     yield from (state.jobs[j] for j in sorted(state.holding))
     yield from state.queue()
     yield from (state.jobs[j] for j in sorted(state.blocked))
-    rest = [j for j in state.jobs.values() if j.state not in HOLDING and j.state is not JobState.PENDING]
+    listed = (state.holding, state.standing, state.blocked)
+    rest = [j for j in state.jobs.values() if not any(j.id in some for some in listed)]
     yield from sorted((j for j in rest if j.state not in ENDED), key=lambda j: j.id)
     yield from sorted((j for j in rest if j.state in ENDED), key=lambda j: (-(j.ended_at or 0.0), -j.id))
 
