@@ -33,6 +33,9 @@ CONFIG: dict[str, Any] = {
     "distributed.diagnostics.nvml": False,
     "distributed.diagnostics.cudf": False,
     "distributed.deploy.lost-worker-timeout": "30s",
+    # Dask opens an HTTP port also without a dashboard, and asks nobody who they are: there is nothing to be had on it.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -55,7 +58,7 @@ def new_cluster(gpus: Sequence[str], *, run_dir: str, plugin: Any) -> GpuCluster
         dashboard_address=None,
         silence_logs=logging.ERROR,
         scheduler_sync_interval=60,
-        scheduler_kwargs={"plugins": [plugin]},
+        scheduler_kwargs={"plugins": [plugin], "dashboard": False, "dashboard_address": "127.0.0.1:0"},
         local_directory=run_dir,
         agent=JupyschedAgent(run_dir),
     )

@@ -26,10 +26,18 @@ def dask_home() -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture(scope="module")
+def local_home() -> Iterator[Path]:
+    """One launcher for all tests: it takes seconds to warm up."""
+    with temporary_home() as path:
+        yield path
+        asyncio.run(end_launcher(path))
+
+
 @pytest.fixture(
     params=[
         "twin",
-        "local",
+        pytest.param("local", marks=[pytest.mark.leaky, pytest.mark.xdist_group("local")]),
         pytest.param("dask", marks=[pytest.mark.slow, pytest.mark.leaky, pytest.mark.xdist_group("dask")]),
     ]
 )
@@ -39,10 +47,10 @@ async def subject(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[S
         yield opened
         await opened.cluster.close()
     elif request.param == "local":
-        opened = await Subject(LocalCluster(str(run_directory(home)), slots=2, node="node0"), home).open()
+        here = request.getfixturevalue("local_home")
+        opened = await Subject(LocalCluster(str(run_directory(here)), slots=2, node="node0"), here).open()
         yield opened
         await opened.cluster.close()
-        await end_launcher(home)
     else:
         host: DaskHost = request.getfixturevalue("dask_host")
         opened = await Subject(host, request.getfixturevalue("dask_home")).open()
