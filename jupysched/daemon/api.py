@@ -130,9 +130,11 @@ class Api:
                 request.states is None or job.state.value in request.states
             )
 
+        total = sum(map(is_wanted, state.jobs.values()))
         # The queue is put in order only as far as the page goes: the first 100 of 10,000 cost what 100 cost.
-        page = islice(filter(is_wanted, in_order(state)), request.offset, request.offset + request.limit)
-        return JobsPage(jobs=[self.record(person, job) for job in page], total=sum(map(is_wanted, state.jobs.values())))
+        end = min(request.offset + request.limit, total)
+        page = islice(filter(is_wanted, in_order(state)), min(request.offset, end), end)
+        return JobsPage(jobs=[self.record(person, job) for job in page], total=total)
 
     def _present(self, person: Person, request: ask.Watch) -> list[JobRecord]:
         state = self.loop.state
