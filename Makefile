@@ -1,7 +1,8 @@
 # jupysched: every command of a developer, and of CI. `make help` lists them.
 #
 # A fresh machine needs python3 (3.11 or later, with venv), node 20, npm, git and make. Everything else is installed into .venv
-# and labextension/node_modules, the first time something needs it and whenever pyproject.toml or package-lock.json changed.
+# and labextension/node_modules, the first time something needs it and whenever pyproject.toml or package-lock.json changed. What is
+# said meanwhile goes to stderr: stdout belongs to the command that was asked for (`make bench > figures.json`).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -34,28 +35,28 @@ $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jupysched needs Python 3.11 or later; $$($(PYTHON) --version) was found. Name another one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || .ci/packages python3-venv
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet uv || echo "uv could not be installed; going on with pip, which is slower."
+	$(BIN)/python -m pip install --quiet uv || echo "uv could not be installed; going on with pip, which is slower." >&2
 	touch $@
 
 $(VENV)/.torch: $(VENV)/.python
-	@echo "installing $(TORCH) ..."
+	@echo "installing $(TORCH) ..." >&2
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
 	touch $@
 
 labextension/node_modules/.package-lock.json: labextension/package-lock.json labextension/package.json
 	@command -v npm >/dev/null || { echo "The JupyterLab extension is built with Node 20 or later and npm; npm was not found." >&2; exit 1; }
-	cd labextension && npm ci --no-audit --no-fund
+	cd labextension && npm ci --no-audit --no-fund >&2
 	touch node_modules/.package-lock.json
 
 # The build hook of the editable install compiles the extension too.
 $(VENV)/.installed: $(VENV)/.torch labextension/node_modules/.package-lock.json pyproject.toml
-	@echo "installing jupysched[all,dev] ..."
+	@echo "installing jupysched[all,dev] ..." >&2
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[all,dev]' || $(BIN)/python -m pip install --quiet -e '.[all,dev]'
 	touch jupysched/labextension/.built $@
 
 # After that only the TypeScript is compiled again when it changed. Copied, not linked: a reinstall would empty what a link points to.
 jupysched/labextension/.built: $(VENV)/.installed $(LAB_SOURCES)
-	@cd labextension && npm run --silent build && cd ..
+	@cd labextension && npm run --silent build >&2 && cd ..
 	rm -rf $(SHARE)/static $(SHARE)/schemas && mkdir -p $(SHARE) && cp -r jupysched/labextension/. $(SHARE)/
 	touch $@
 
@@ -75,7 +76,7 @@ lab: install ## JupyterLab with everything ready, on the quick start
 
 .PHONY: bench
 bench: install ## measure, print JSON
-	@$(BIN)/jupysched bench
+	@$(BIN)/python -m benchmarks
 
 # --- proving ---------------------------------------------------------------------------------------------------------
 
