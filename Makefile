@@ -68,7 +68,7 @@ packages: ## what the tests need of the system: a browser and a C compiler (Debi
 
 .PHONY: demo
 demo: install ## run the quick start notebook for real and show what became of each job
-	@$(BIN)/jupysched demo
+	@mkdir -p output && $(BIN)/jupysched demo --output output/quickstart.html
 
 .PHONY: lab
 lab: install ## JupyterLab with everything ready, on the quick start
