@@ -148,7 +148,8 @@ class Desk:
         self._cells[job.id] = cell
 
     def follow(self, job: Job, *, cell: AnyCell | None = None, waits: bool = False,
-               ask: Callable[[dict[str, Any], str], None] | None = None, attempts_seen: int = 0) -> None:
+               ask: Callable[[dict[str, Any], str], None] | None = None, attempts_seen: int = 0,
+               is_fresh: bool = False) -> None:
         """Let the relay bring states, and outputs if there is a cell for them."""
         if cell is None and job.tracked is not None and not job.tracked.ended.is_set():
             return
@@ -164,7 +165,7 @@ class Desk:
                 self._wake_kernel()
 
         job.tracked = Tracked(
-            record=job.record, directory=job.directory, outlet=outlet, card=lambda: self._show(job), facts=job.facts,
+            record=job.record if not is_fresh else job.record_at_submission, directory=job.directory, outlet=outlet, card=lambda: self._show(job), facts=job.facts,
             ask=ask or _nobody_answers, end=end, told=job.has_ended,
             attempts_seen=attempts_seen,
         )

@@ -12,7 +12,9 @@ from jupysched import spool
 
 READ_BYTES = 1 << 18
 #: how long to wait before the next try to reach a shim: it binds its socket milliseconds after the grant
-_FIRST_S, _MOST_S = 0.0005, 0.25
+_FIRST_S, _MOST_S = 0.001, 0.25
+_FIRST_TRIES = 20
+SILENT_S = 3.0
 
 Take = Callable[[list[spool.Frame]], None]
 
@@ -54,12 +56,12 @@ async def follow(path: str, take: Take, *, is_over: Callable[[], bool], changed:
     Ends when the shim has written its last word, or when `is_over` says that nothing more will come. `changed` is set when
     `is_over` may answer anew, and cuts the waiting short."""
     joined = Joined(offset)
-    pause = _FIRST_S
+    pause, tries = _FIRST_S, 0
     while True:
         changed.clear()
         last_word = _has_last_word(path) or is_over()
-        if not last_word and await _from_shim(path, joined, take):
-            pause = _FIRST_S
+        if not last_word and await _from_shim(path, joined, take, is_over):
+            pause, tries = _FIRST_S, 0
             joined.forget_torn()
             continue
         _from_file(path, joined, take)
@@ -67,14 +69,16 @@ async def follow(path: str, take: Take, *, is_over: Callable[[], bool], changed:
             return joined.offset
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(changed.wait(), pause)
-        pause = min(pause * 1.5, _MOST_S)
+        tries += 1
+        if tries > _FIRST_TRIES:
+            pause = min(pause * 1.5, _MOST_S)
 
 
 def _has_last_word(path: str) -> bool:
     return os.path.exists(os.path.join(path, spool.EXIT))
 
 
-async def _from_shim(path: str, joined: Joined, take: Take) -> bool:
+async def _from_shim(path: str, joined: Joined, take: Take, is_over: Callable[[], bool]) -> bool:
     """Was the shim reached? If so, all it had to say has been taken."""
     try:
         connection = spool.connect_control(path)
@@ -85,7 +89,7 @@ async def _from_shim(path: str, joined: Joined, take: Take) -> bool:
     came = False
     try:
         writer.write(json.dumps({"op": "read", "from": joined.offset}).encode() + b"\n")
-        while chunk := await reader.read(READ_BYTES * 4):
+        while chunk := await _next(reader, is_over):
             came = True
             if frames := joined.feed(chunk):
                 take(frames)
@@ -94,6 +98,17 @@ async def _from_shim(path: str, joined: Joined, take: Take) -> bool:
     finally:
         writer.close()
     return came
+
+
+async def _next(reader: asyncio.StreamReader, is_over: Callable[[], bool]) -> bytes:
+    """What comes next; nothing at the end, and from a shim that is silent though its attempt is over."""
+    while True:
+        try:
+            async with asyncio.timeout(SILENT_S):
+                return await reader.read(READ_BYTES * 4)
+        except TimeoutError:
+            if is_over():
+                return b""
 
 
 def _from_file(path: str, joined: Joined, take: Take) -> None:

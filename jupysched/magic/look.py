@@ -25,6 +25,7 @@ _BOX = (
 _SUB = "font-size:11px;opacity:.75"
 _PILL = "font-size:11px;border-radius:9px;padding:0 7px;border:1px solid var(--jp-border-color2,#c8ccd1);white-space:nowrap"
 _ROW = "display:flex;gap:12px;align-items:center;flex-wrap:wrap"
+_CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 _LINE_WIDTH, _LINE_HEIGHT = 150, 16
 
 
@@ -59,10 +60,11 @@ def spark(values: Sequence[float]) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of plain text."""
-    top = "".join(f'<th style="text-align:left;padding:2px 10px 2px 0">{escape(h)}</th>' for h in heads)
+    """A table of plain text; the last column takes the room that is left and may break its lines."""
+    top = "".join(f'<th style="{_CELL}">{escape(h)}</th>' for h in heads)
     body = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left;padding:2px 10px 2px 0">{text(c)}</td>' for c in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{_CELL}{";white-space:nowrap" if n < len(row) - 1 else ""}">{text(c)}</td>'
+                         for n, c in enumerate(row)) + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<table style="font-size:12px"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'

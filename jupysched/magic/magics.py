@@ -58,7 +58,7 @@ class GpuMagics:
         try:
             self._desk.add(job, here)
             here.send("display_data", card.content(job.record_at_submission, job.facts))
-            self._desk.follow(job, cell=here, waits=waits, ask=waiting.ask if waiting else None)
+            self._desk.follow(job, cell=here, waits=waits, ask=waiting.ask if waiting else None, is_fresh=True)
         except KeyboardInterrupt:
             # Stop was pressed in the instant between: a job that nobody follows must not run.
             job.cancel()

@@ -25,6 +25,8 @@ from jupysched.wire.records import GpuRecord, JobRecord
 
 log = logging.getLogger("jupysched.magic")
 GPUS_EVERY_S = 2.0
+#: how often, and how many times, a fresh job's first attempt is looked for
+HURRY_S, HURRY_TRIES = 0.001, 30
 #: how long a daemon that went away is waited for before it is started again
 AWAY_S = 0.5
 
@@ -110,6 +112,7 @@ class Relay:
     async def _follow_job(self, tracked: Tracked) -> None:
         """From the first attempt to the end of the last."""
         try:
+            await _first_attempt(tracked)
             while True:
                 await self._follow_attempts(tracked)
                 if has_ended(tracked.record) and tracked.attempts_seen >= tracked.record.attempt:
@@ -123,7 +126,7 @@ class Relay:
             self._end_of(tracked)
 
     async def _follow_attempts(self, tracked: Tracked) -> None:
-        while tracked.attempts_seen < tracked.record.attempt:
+        while tracked.attempts_seen < max(tracked.record.attempt, tracked.attempts_met):
             number = tracked.attempts_seen + 1
             path = spool.attempt_path(tracked.directory, number)
             if tracked.outlet is not None and number > 1:
@@ -227,6 +230,22 @@ class Relay:
                 for tracked in held:
                     tracked.facts.gpus = [g for g in gpus if g.id in tracked.record.gpu_ids]
                     tracked.show(False)
+
+
+def _is_there(path: str) -> bool:
+    return os.path.isdir(path)
+
+
+async def _first_attempt(tracked: Tracked) -> None:
+    """Look for the first attempt of a fresh job for a moment: where a GPU is free it is there before the daemon can say so."""
+    path = spool.attempt_path(tracked.directory, 1)
+    for _ in range(HURRY_TRIES):
+        if tracked.record.attempt or has_ended(tracked.record):
+            return
+        if _is_there(path):
+            tracked.attempts_met = 1
+            return
+        await asyncio.sleep(HURRY_S)
 
 
 def _unknown(record: JobRecord) -> JobRecord:

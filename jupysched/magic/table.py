@@ -16,7 +16,7 @@ def rows(records: Sequence[JobRecord]) -> list[list[str]]:
     """One row a job, in the order given."""
     return [
         [
-            str(record.id), words.short_name(record.name, most=32), card.pill(record),
+            str(record.id), words.short_name(record.name, most=24), card.pill(record),
             words.listed(record.gpus) if record.gpus else str(record.request.gpus), record.priority,
             words.clock(record.submitted_at) if record.submitted_at else "", _what(record),
         ]

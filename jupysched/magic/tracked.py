@@ -82,6 +82,8 @@ class Tracked:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     #: attempts whose outputs are in the cell
     attempts_seen: int = 0
+    #: attempts whose directory is there, whatever the daemon has said so far
+    attempts_met: int = 0
     flush_timer: asyncio.TimerHandle | None = None
     _shown_at: float = field(default_factory=time.monotonic)
     _show_timer: asyncio.TimerHandle | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from jupysched.core.errors import JupyschedError
+from jupysched.magic import follow as follow_module
 from jupysched.magic import relay as relay_module
 from jupysched.magic.outlet import Outlet
 from jupysched.magic.relay import Relay
@@ -100,9 +101,9 @@ def test_every_attempt_is_told(relay: Relay, twin: TwinDaemon, shim: TwinShim) -
     assert job.sent.text() == "one\ntwo\n"
 
 
-def test_a_second_job_on_the_same_connection_is_heard_of(relay: Relay, twin: TwinDaemon, shim: TwinShim, tmp_path: Path) -> None:
+def test_a_second_job_on_the_same_connection_is_heard_of(relay: Relay, twin: TwinDaemon, tmp_path: Path) -> None:
     twin.records[7], twin.records[8] = a_record(), a_record(id=8)
-    first = Followed(relay, shim.directory)
+    first = Followed(relay, tmp_path / "one")
     eventually(lambda: twin.heard)
     second = Followed(relay, tmp_path / "other", id=8)
     eventually(lambda: getattr(twin.heard[-1], "jobs", None) == [7, 8])
@@ -131,6 +132,18 @@ def test_a_job_that_the_daemon_does_not_know_ends_with_a_sentence(relay: Relay, 
     assert job.has_ended()
     assert job.tracked.record.state == "failed"
     assert "does not know" in job.tracked.record.why
+
+
+def test_a_shim_that_stays_silent_when_its_job_is_over_keeps_nobody(
+    relay: Relay, twin: TwinDaemon, shim: TwinShim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow_module, "SILENT_S", 0.05)
+    twin.records[7] = running(shim)
+    job = Followed(relay, shim.directory)
+    shim.write(out("a"))
+    eventually(lambda: job.sent.text() == "a")
+    twin.tell(a_record(state="failed", reason="node_lost", attempt=1))
+    assert job.has_ended()
 
 
 def test_what_is_said_beside_the_outputs_stays_out_of_the_cell(relay: Relay, twin: TwinDaemon, shim: TwinShim) -> None:
