@@ -94,7 +94,7 @@ class Api:
         return DaemonRecord(
             version=__version__,
             pid=os.getpid(),
-            mode=self.settings.mode,
+            mode="personal",
             home=self._home,
             policy=state.policy,
             started_at=iso(self._started_at) or "",

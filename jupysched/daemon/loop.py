@@ -140,7 +140,9 @@ class Loop:
         written, so that a fault in deciding cannot fill the journal or touch an attempt."""
         fact, job = self._fact(action), self.state.jobs.get(action.job)
         if job is None or not is_heard(job, fact):
-            self._notice(f"bug: decide wants {action!r}, and job {action.job} is {job.state.value if job else 'unknown'}")
+            self._notice(
+                f"bug: decide wants {action!r}, and job {action.job} is {job.state.value if job else 'unknown'}"
+            )
             return None
         return fact
 

@@ -25,6 +25,7 @@ from jupysched.daemon.loop import Loop
 from jupysched.daemon.settings import Settings, read_settings
 
 log = logging.getLogger("jupysched.daemon")
+SETTINGS = "settings.toml"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -38,9 +39,9 @@ def main(argv: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("distributed").setLevel(logging.WARNING)
     try:
-        settings = read_settings(options.config) if options.config else Settings()
-        home = Path(settings.home) if settings.home else places.home()
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home = places.home()
+        file = options.config or home / SETTINGS
+        settings = read_settings(file) if options.config or file.exists() else Settings()
         with _only_one(home):
             asyncio.run(_serve(settings, home, options.ready_fd))
     except JupyschedError as error:
@@ -78,14 +79,14 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
         grace_s=(settings.interrupt_grace_s, settings.terminate_grace_s),
     )
     loop.notices += [*journal.notices, *parts.notices]
-    directory = LocalUsers(admin_groups=settings.admin_groups, owner_is_admin=settings.mode == "personal")
+    directory = LocalUsers()
     api = Api(loop=loop, settings=settings, home=str(home), samples=parts.latest, shutdown=ended.set)
     connections = Connections(api=api, directory=directory)
     loop.on_change(connections.changed)
     loop.on_metrics(connections.measured)
     loop.recover()
-    socket = Path(settings.socket) if settings.socket else home / "api.sock"
-    server = await _listen(loop, parts, connections, socket, mode=0o600 if settings.mode == "personal" else 0o666)
+    socket = home / "api.sock"
+    server = await _listen(loop, parts, connections, socket)
     housekeeping = Housekeeping(loop=loop, journal=journal, settings=settings)
     parts.start_sampling(loop, connections.gpus_changed)
     housekeeping.start()
@@ -100,9 +101,9 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
     journal.close()
 
 
-async def _listen(loop: Loop, parts: Parts, connections: Connections, socket: Path, *, mode: int) -> asyncio.Server:
+async def _listen(loop: Loop, parts: Parts, connections: Connections, socket: Path) -> asyncio.Server:
     await parts.cluster.start(heard=loop.heard, node=loop.node)
-    return await transport.serve(socket, connections.make, mode=mode)
+    return await transport.serve(socket, connections.make, mode=0o600)
 
 
 def _say_ready(fd: int | None) -> None:

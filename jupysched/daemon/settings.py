@@ -1,4 +1,4 @@
-"""What an admin may set, with one default and one line of help each. Knows TOML; knows nothing of who reads it."""
+"""What may be set, with one default and one line of help each. Knows TOML; knows nothing of who reads it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,8 @@ from jupysched.core.errors import BadRequest
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """The daemon's settings. A shared daemon reads them from the file given to `jupysched serve --config`."""
+    """The daemon's settings: `settings.toml` in the home, or the file given to `jupysched serve --config`."""
 
-    #: "personal": one user, started on demand. "shared": every user of this server
-    mode: str = "personal"
-    #: where state is kept; None: JUPYSCHED_HOME
-    home: str | None = None
-    #: where it listens; None: api.sock in the home
-    socket: str | None = None
     #: CPU slots that stand in where there is no GPU; None: one for each core
     cpu_slots: int | None = None
     #: seconds between the interrupt and SIGTERM when a job is stopped
@@ -30,8 +24,6 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     keep_ended_jobs: int = 20_000
     #: most pending and held jobs of one user
     most_pending_per_user: int = 100_000
-    #: UNIX groups whose members are admins (root always is)
-    admin_groups: tuple[str, ...] = ()
 
 
 def read_settings(path: Path) -> Settings:
