@@ -13,8 +13,11 @@ from jupysched.core.resources import Allocation, NodeName, Request
 from jupysched.core.state import State
 from jupysched.core.states import JobState
 
-#: a job without a limit is taken to end by the length that this share of its like did not exceed
-QUANTILE = 0.9
+#: a job that would pass is taken to end by the length that this share of its like did not exceed ...
+LATE = 0.95
+#: ... and one that runs by the length that this share did not: so the head's start is promised rather too early than
+#: too late, and a job that passes is rather too long than too short
+SOON = 0.25
 #: seen at least so often, else nothing is known
 AT_LEAST = 5
 
@@ -34,7 +37,7 @@ def length_of(state: State, job: Job) -> float:
     if limit is not None:
         return limit
     lengths = state.history.best(kinds_of(job.spec), at_least=AT_LEAST)
-    found = None if lengths is None else lengths.quantile(QUANTILE, beyond_s=job.attained_s)
+    found = None if lengths is None else lengths.quantile(LATE, beyond_s=job.attained_s)
     return math.inf if found is None else found - job.attained_s
 
 
@@ -46,7 +49,7 @@ def end_of(state: State, job: Job, now: float) -> float:
         return max(now, started + limit)
     lengths = state.history.best(kinds_of(job.spec), at_least=AT_LEAST)
     before = job.attained_s + now - started
-    found = None if lengths is None else lengths.quantile(QUANTILE, beyond_s=before)
+    found = None if lengths is None else lengths.quantile(SOON, beyond_s=before)
     return math.inf if found is None else max(now, now + found - before)
 
 

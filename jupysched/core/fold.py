@@ -63,8 +63,8 @@ def fold(state: State, event: ev.Event) -> State:
         job = state.jobs.get(event.job)
         if job is not None and is_heard(job, event):
             new = changed(job, event)
-            if new.state in ENDED:
-                new = _ended(state, new, event)
+            if isinstance(event, ev.AttemptEnded | ev.AttemptLost):
+                new = _learnt(state, job, new, event)
             reindex_job(state, job, new)
     else:
         _other(state, cast(OtherEvent, event))
@@ -168,14 +168,18 @@ def _frozen_or_thawed(job: Job, event: ev.Suspended | ev.Resumed) -> Job:
     )  # fmt: skip
 
 
-def _ended(state: State, job: Job, event: ev.JobEvent) -> Job:
-    """What the state makes of an end: a lesson about lengths, and whether the node went with the attempt."""
-    if isinstance(event, ev.AttemptEnded) and job.state is not S.CANCELLED:
-        state.history.learn(kinds_of(job.spec), job.attained_s)
-    elif isinstance(event, ev.AttemptLost) and job.reason is Reason.LEASE_EXPIRED:
-        gone = job.ran_on is not None and any(n not in state.nodes for n in job.ran_on.nodes)
-        return evolve(job, reason=Reason.NODE_LOST) if gone else job
-    return job
+def _learnt(state: State, old: Job, new: Job, event: ev.AttemptEnded | ev.AttemptLost) -> Job:
+    """What the state makes of an attempt's end: a lesson about lengths, and whether its node went with it."""
+    if isinstance(event, ev.AttemptEnded):
+        if new.state is S.SUCCEEDED or new.state is S.FAILED:
+            state.history.turned_around(event.at - new.since)
+            state.history.learn(kinds_of(new.spec), old.attained_s, new.attained_s, is_end=True)
+        elif new.state is S.PENDING:
+            state.history.learn(kinds_of(new.spec), old.attained_s, new.attained_s, is_end=False)
+    elif new.reason is Reason.LEASE_EXPIRED:
+        gone = new.ran_on is not None and any(n not in state.nodes for n in new.ran_on.nodes)
+        return evolve(new, reason=Reason.NODE_LOST) if gone else new
+    return new
 
 
 def _other(state: State, event: OtherEvent) -> None:

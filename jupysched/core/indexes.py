@@ -62,7 +62,7 @@ def join_lane(state: State, job: Job) -> None:
     order = state.order
     if order is None:
         return
-    key = lane_key(job, by_user=order.by_user or state.rules.need_users)
+    key = lane_key(job, order.split(state, job), by_user=order.by_user or state.rules.need_users)
     lane = state.lanes.get(key)
     if lane is None:
         spec = job.spec

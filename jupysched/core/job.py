@@ -118,8 +118,8 @@ Kind = tuple[str | int, ...]
 
 def kinds_of(spec: JobSpec) -> tuple[Kind, ...]:
     """The kinds of job that it is, the most particular first; jobs of one kind tend to take as long."""
-    gpus, cell = spec.request.gpus, spec.origin.get("cell_digest")
-    kinds: tuple[Kind, ...] = (("user", spec.user, gpus), ("user", spec.user), ("width", gpus), ("all",))
+    kinds: tuple[Kind, ...] = (("width", spec.user, spec.request.gpus), ("user", spec.user), ("all",))
+    cell = spec.origin.get("cell_digest")
     return (("cell", spec.user, cell), *kinds) if cell else kinds
 
 

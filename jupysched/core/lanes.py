@@ -43,13 +43,13 @@ class Lane:
     entries: SortedList = field(default_factory=SortedList)
 
 
-def lane_key(job: Job, *, by_user: bool) -> LaneKey:
-    """Jobs of one key wait in one lane."""
+def lane_key(job: Job, split: int, *, by_user: bool) -> LaneKey:
+    """Jobs of one key wait in one lane; `split`: what the policy tells apart besides."""
     r = job.spec.request
     if by_user:
         user, rank, groups = job.spec.user, job.priority.rank, ",".join(job.spec.groups)
-        return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes, user, rank, groups)
-    return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes)
+        return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes, split, user, rank, groups)
+    return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes, split)
 
 
 RankOf = Callable[[Lane, Entry, Mapping[UserName, int]], Rank]

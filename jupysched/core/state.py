@@ -135,6 +135,10 @@ class Policy(Protocol):
         """The order within its lane; asked once, when the job joins it."""
         ...
 
+    def split(self, state: State, job: Job) -> int:
+        """Jobs that differ in this wait in different lanes, so that none hides behind the other."""
+        ...
+
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """The order of a lane's head among the others; `taken`: GPUs given to each user earlier in this cycle."""
         ...

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from jupysched.core.policies.adaptive import Adaptive
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.fairshare import FairShare
+from jupysched.core.policies.feedback import Feedback
 from jupysched.core.policies.fifo import Fifo
 from jupysched.core.policies.priority import PriorityOrder
+from jupysched.core.policies.roundrobin import RoundRobin
+from jupysched.core.policies.shortest import Shortest
 from jupysched.core.state import Policy
 
 MakePolicy = Callable[[Mapping[str, str]], Policy]
@@ -14,6 +19,11 @@ MakePolicy = Callable[[Mapping[str, str]], Policy]
 POLICIES: dict[str, MakePolicy] = {
     "fifo": Fifo,
     "priority": PriorityOrder,
+    "round-robin": RoundRobin,
+    "fair-share": FairShare,
+    "feedback": Feedback,
+    "shortest": Shortest,
+    "adaptive": Adaptive,
 }
 DEFAULT = "priority"
 

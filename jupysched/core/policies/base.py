@@ -41,6 +41,10 @@ class Order:
         """All alike: the order within a lane is that of arrival."""
         return 0.0
 
+    def split(self, state: State, job: Job) -> int:
+        """All alike."""
+        return 0
+
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """All alike."""
         return ()

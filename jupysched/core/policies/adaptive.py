@@ -1,0 +1,70 @@
+"""Ours, for when nobody states a length: the least expected effort per job that ends by it goes first.
+
+What a job of this user and width that has come this far still needs is learnt from those that ran before (Gittins'
+index, with the attained service in place of a length: Aalto, Ayesta & Righter 2009; Tiresias, NSDI '19), and weighed by
+its GPUs. A running job counts half its effort, so that only a clearly better one preempts it. Whoever has waited too
+long, by what has become usual here, goes first, the longest wait ahead: nothing starves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jupysched.core.history import bin_of
+from jupysched.core.job import Job, Kind, UserName
+from jupysched.core.lanes import Entry, Lane, Passing, Rank
+from jupysched.core.policies.base import Order
+from jupysched.core.state import State
+from jupysched.core.usage import DAY_S
+
+
+class Adaptive(Order):
+    """Settings: learn (on, off), margin, min_run_s, patience_s, patience (times the mean turnaround), quantum_s."""
+
+    name = "adaptive"
+    summary = "least expected effort first, learnt from what ran before; preempts"
+    passing = Passing.SKIP
+    preempts = True
+    can_preempt = True
+    by_user = True
+    min_run_s = 600.0
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        super().__init__(settings)
+        self.learns = settings.get("learn", "on") in ("on", "true", "yes", "1")
+        self.margin = self.number("margin", 2.0)
+        self.patience_s = self.number("patience_s", 30 * DAY_S)
+        self.patience = self.number("patience", 10.0)
+        self.quantum_s = self.number("quantum_s", 600.0)
+
+    def key(self, state: State, job: Job) -> float:
+        """First come, first served among those that have come as far."""
+        return 0.0
+
+    def split(self, state: State, job: Job) -> int:
+        """By how far they have come."""
+        return bin_of(job.attained_s)
+
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+        """Expected effort in GPU-seconds, behind those who have waited too long."""
+        attained = state.jobs[entry[2]].attained_s
+        if now - entry[1] - attained > self._patience(state):
+            return (0, entry[1])
+        return (1, self._effort(state, lane.user, lane.request.gpus, attained))
+
+    def running_rank(self, state: State, job: Job, now: float) -> Rank:
+        """The same, at half the effort."""
+        attained = job.attained_s + (now - job.started_at if job.started_at is not None else 0.0)
+        if now - job.since - attained > self._patience(state):
+            return (0, job.since)
+        return (1, self._effort(state, job.spec.user, job.spec.request.gpus, attained) / self.margin)
+
+    def _effort(self, state: State, user: str, gpus: int, attained: float) -> float:
+        chain: tuple[Kind, ...] = (("all",), ("user", user), ("width", user, gpus)) if self.learns else ()
+        return state.history.outlook(chain).effort_at(attained) * max(1, gpus)
+
+    def _patience(self, state: State) -> float:
+        return max(self.patience_s, self.patience * state.history.mean_turnaround_s)
+
+    def next_change(self, state: State, now: float) -> float | None:
+        """Those that run come further all the time; looked at again now and then."""
+        return now + self.quantum_s if state.lanes else None

@@ -1,0 +1,74 @@
+"""Levels by attained service: a new job is served at once, and sinks as it uses GPUs (Tiresias' two-dimensional LAS).
+
+A job sinks at exactly `levels` GPU-seconds. One that has waited `promote` times as long as it has run (and at least an
+hour) is lifted to the top again, so nothing starves."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+
+from jupysched.core.job import Job, UserName
+from jupysched.core.lanes import Entry, Lane, Passing, Rank
+from jupysched.core.policies.base import Order
+from jupysched.core.state import State
+from jupysched.core.times import earliest
+
+
+class Feedback(Order):
+    """Settings: levels (GPU-seconds, by commas), promote (0: never), min_run_s, preempt."""
+
+    name = "feedback"
+    summary = "levels by GPU-seconds used so far; new jobs first; preempts"
+    passing = Passing.SKIP
+    preempts = True
+    can_preempt = True
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        super().__init__(settings)
+        self.levels = sorted(float(part) for part in settings.get("levels", "3600,36000,360000").split(","))
+        self.promote = self.number("promote", 8.0)
+
+    def level_of(self, gpu_seconds: float) -> int:
+        """How deep a job has sunk."""
+        return bisect_right(self.levels, gpu_seconds + 1e-6)
+
+    def split(self, state: State, job: Job) -> int:
+        """Levels wait in lanes of their own."""
+        return self.level_of(job.attained_s * job.spec.request.gpus)
+
+    def _starves(self, waited: float, attained: float) -> bool:
+        return bool(self.promote) and waited > max(3600.0, self.promote * attained)
+
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+        """Its level; the starving at the top."""
+        job = state.jobs[entry[2]]
+        if self._starves(now - entry[1] - job.attained_s, job.attained_s):
+            return (-1, 1)
+        return (self.level_of(job.attained_s * job.spec.request.gpus), 1)
+
+    def running_rank(self, state: State, job: Job, now: float) -> Rank:
+        """Its level, ahead of those who wait in it. One that was lifted stays up for as long as it runs on."""
+        granted = job.granted_at if job.granted_at is not None else now
+        if self._starves(granted - job.since - job.attained_s, job.attained_s):
+            return (-1, 0)
+        ran = now - job.started_at if job.started_at is not None else 0.0
+        return (self.level_of((job.attained_s + ran) * job.spec.request.gpus), 0)
+
+    def next_change(self, state: State, now: float) -> float | None:
+        """When the next running job sinks, or the next that waits is lifted."""
+        wake: float | None = None
+        for job in state.holding.values():
+            gpus = job.spec.request.gpus
+            if job.started_at is None or not gpus:
+                continue
+            level = self.level_of((job.attained_s + now - job.started_at) * gpus)
+            if level < len(self.levels):
+                wake = earliest(wake, job.started_at + self.levels[level] / gpus - job.attained_s)
+        if self.promote:
+            for lane in state.lanes.values():
+                job = state.jobs[lane.entries[0][2]]
+                lifted = job.since + job.attained_s + max(3600.0, self.promote * job.attained_s) + 1.0
+                if lifted > now:
+                    wake = earliest(wake, lifted)
+        return wake
