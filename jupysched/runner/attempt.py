@@ -145,7 +145,7 @@ class Attempt:
         self.intake.drain(2 * PIPE_BYTES)
         swept = tree.sweep(os.getpid())
         self.intake.drain()
-        self.intake.finish()
+        self.intake.flush()
         if code < 0 or swept:
             tree.unlink_shared_memory(swept | {self.job_pid}, self.started_at)
         record = {

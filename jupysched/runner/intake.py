@@ -54,7 +54,7 @@ class Intake:
         while (size := self.read()) and (most is None or most > 0):
             most = None if most is None else most - size
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Record what was held back for a rest that will not come."""
         self._record(Kind.STDOUT, self._joiner.flush())
         for kind in (Kind.STDOUT, Kind.STDERR):

@@ -120,7 +120,7 @@ class Job:
             self._fail(error)
         self._leave_if_forked()
         signals.deaf()
-        code = self._finish()
+        code = self._bring_back()
         signals.listen()
         self._run_exit_functions()
         return code
@@ -181,7 +181,7 @@ class Job:
 
     # --- after the cell --------------------------------------------------------------------------------------------
 
-    def _finish(self) -> int:
+    def _bring_back(self) -> int:
         self.channel.stop_flushing()
         environment.lift_limits()
         packed = self._pack()
