@@ -106,7 +106,7 @@ async def test_a_stop_order_interrupts(subject: Subject) -> None:
 async def test_a_stop_order_that_follows_the_start_order_at_once_is_not_lost(subject: Subject) -> None:
     order = subject.order("goes on")
     subject.cluster.order_start(order)
-    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=(2.0, 2.0))
     ended = await subject.until(order, "ended")
     assert ended.exit.outcome != "ok"
 
