@@ -166,8 +166,13 @@ class Agent:
         order = live.order
         live.is_ordered = True
         message = {
-            "op": "start", "directory": order.directory, "attempt": order.attempt, "job": order.job, "uid": order.uid,
-            "env": environment(order), "notify": self._notices.path,
+            "op": "start",
+            "directory": order.directory,
+            "attempt": order.attempt,
+            "job": order.job,
+            "uid": order.uid,
+            "env": environment(order),
+            "notify": self._notices.path,
         }
         self._launcher.request(message, lambda answer: self._answered(live, answer))
 
@@ -254,7 +259,9 @@ class Agent:
         if isinstance(words.get("metrics"), dict) and words["metrics"]:
             self._tell(live, "metrics", values=words["metrics"])
         exit_ = exit_from(words)
-        self._end(live, "ended", at=ended_at if isinstance(ended_at, float) else None, exit_=exit_, sentence=exit_.sentence)
+        self._end(
+            live, "ended", at=ended_at if isinstance(ended_at, float) else None, exit_=exit_, sentence=exit_.sentence
+        )
 
     def _end(
         self, live: Live, kind: str, *, at: float | None = None, exit_: Exit | None = None, sentence: str = ""

@@ -17,7 +17,11 @@ def cpu_slots(node: NodeName, count: int) -> tuple[Gpu, ...]:
     """Return `count` CPU slots, labelled as what they are."""
     return tuple(
         Gpu(
-            id=GpuId(f"CPU-SLOT-{node}-{index}"), node=node, index=index, name=f"CPU slot {index}", kind=GpuKind.CPU_SLOT
+            id=GpuId(f"CPU-SLOT-{node}-{index}"),
+            node=node,
+            index=index,
+            name=f"CPU slot {index}",
+            kind=GpuKind.CPU_SLOT,
         )
         for index in range(count)
     )

@@ -134,9 +134,7 @@ class Dispatch:
 
     def _refuse(self, out: Out, now: float, sentence: str) -> None:
         self._forget((out.order.job, out.order.attempt))
-        self._heard(
-            Heard(job=out.order.job, attempt=out.order.attempt, kind="refused", at=now, sentence=sentence)
-        )
+        self._heard(Heard(job=out.order.job, attempt=out.order.attempt, kind="refused", at=now, sentence=sentence))
 
     # --- workers -------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,12 @@ from jupysched.core.job import Exit
 GIB = 1 << 30
 #: A process ended by SIGKILL that held this part of the machine's memory was most likely ended because memory ran out.
 MEMORY_SUSPECT = 0.6
-_CUDA_MEMORY = ("CUDA out of memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation")
+_CUDA_MEMORY = (
+    "CUDA out of memory",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "cudaErrorMemoryAllocation",
+)
 _CUDA_NAMES = ("torch.cuda.OutOfMemoryError", "torch.OutOfMemoryError", "OutOfMemoryError")
 _RAM_NAMES = ("MemoryError", "_ArrayMemoryError", "ArrayMemoryError")
 _RAM_WORDS = ("DefaultCPUAllocator: can't allocate memory", "Cannot allocate memory", "std::bad_alloc")

@@ -96,7 +96,9 @@ def _health(seen: Seen, sample: GpuSample) -> tuple[Seen, list[Event]]:
     if sample.fault:
         # The seconds in "has not answered for 7 seconds" are no news.
         is_news = not seen.fault or _without_digits(sample.fault) != _without_digits(seen.fault)
-        told: list[Event] = [GpuDrained(at=sample.at, gpu=sample.gpu, cause=CAUSE, sentence=sample.fault)] if is_news else []
+        told: list[Event] = (
+            [GpuDrained(at=sample.at, gpu=sample.gpu, cause=CAUSE, sentence=sample.fault)] if is_news else []
+        )
         return replace(seen, fault=sample.fault if is_news else seen.fault, is_recovering=False), told
     if not seen.fault:
         return seen, []
@@ -117,14 +119,14 @@ def _processes(
     settled = differing & seen.doubtful
     foreign = {pid: used for pid, used in theirs.items() if pid in seen.foreign or pid in settled}
     foreign |= {pid: used for pid, used in seen.foreign.items() if pid not in theirs and pid not in settled}
-    is_news = foreign.keys() != seen.foreign.keys() or any(_has_grown(seen.foreign[pid], foreign[pid]) for pid in foreign)
+    is_news = foreign.keys() != seen.foreign.keys() or any(
+        _has_grown(seen.foreign[pid], foreign[pid]) for pid in foreign
+    )
     told: list[Event] = []
     if is_news:
         sentences = tuple(foreign_sentence(pid, used, describe(pid)) for pid, used in sorted(foreign.items()))
         told = [GpuForeign(at=sample.at, gpu=sample.gpu, sentences=sentences)]
-    return replace(
-        seen, foreign=foreign if is_news else seen.foreign, doubtful=differing - settled, ours=mine
-    ), told
+    return replace(seen, foreign=foreign if is_news else seen.foreign, doubtful=differing - settled, ours=mine), told
 
 
 def _has_grown(told: int | None, used: int | None) -> bool:

@@ -28,8 +28,21 @@ START_PATIENCE_S = 5.0
 #: What a launcher inherits. A job's environment comes from its notebook; a Dask worker's (thread limits, library paths, a list
 #: of GPUs) must never leak into one.
 INHERITED = (
-    "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "PYTHONPATH", "SHELL", "TMPDIR", "TZ", "USER",
-    "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "JUPYSCHED_HOME",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "PYTHONPATH",
+    "SHELL",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    "JUPYSCHED_HOME",
 )
 
 
@@ -224,7 +237,11 @@ class LauncherClient:
 
     def _refuse_all(self, sentence: str = "") -> None:
         waiting, self._waiting = self._waiting, {}
-        answer = {"ok": False, "unreachable": True, "error": sentence or f"The launcher did not start{self._last_words()}."}
+        answer = {
+            "ok": False,
+            "unreachable": True,
+            "error": sentence or f"The launcher did not start{self._last_words()}.",
+        }
         for _, answered in waiting.values():
             answered(answer)
 

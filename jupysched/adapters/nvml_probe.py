@@ -141,8 +141,8 @@ class NvmlProbe:
             return self._latest
         fault = f"The driver has not answered for {waited:.0f} seconds."
         return tuple(
-            GpuSample(gpu=sample.gpu, at=sample.at, memory_total_bytes=sample.memory_total_bytes, fault=sample.fault or fault)
+            GpuSample(
+                gpu=sample.gpu, at=sample.at, memory_total_bytes=sample.memory_total_bytes, fault=sample.fault or fault
+            )
             for sample in self._latest
         )
-
-

@@ -174,7 +174,11 @@ class NvmlReader:
             # What is lost does not tell its UUID; the place where it was says why.
             was = self._positions[gpu.id]
             errors = [other.error for other in listed if other.position == was and other.error]
-            fault = f"{gpu.label} {errors[0]}." if errors else self.problem or f"{gpu.label} is no longer listed by the driver."
+            fault = (
+                f"{gpu.label} {errors[0]}."
+                if errors
+                else self.problem or f"{gpu.label} is no longer listed by the driver."
+            )
             return GpuSample(gpu=gpu.id, at=at, fault=fault)
         rates = self._rates.setdefault(gpu.id, Rates())
         sample = read_sample(self._nvml, found.handle, gpu, at=at, rates=rates)

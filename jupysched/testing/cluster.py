@@ -45,7 +45,11 @@ def fake_gpus(count: int, *, node: str = "node0", memory_bytes: int = 80 << 30) 
     """Return GPUs that are not there."""
     return tuple(
         Gpu(
-            id=GpuId(f"GPU-{node}-{index}"), node=NodeName(node), index=index, name="Fake GPU", kind=GpuKind.GPU,
+            id=GpuId(f"GPU-{node}-{index}"),
+            node=NodeName(node),
+            index=index,
+            name="Fake GPU",
+            kind=GpuKind.GPU,
             memory_bytes=memory_bytes,
         )
         for index in range(count)
@@ -166,9 +170,7 @@ class FakeCluster:
             self._tell(order, "running")
 
     def _tell(self, order: StartOrder, kind: str, *, exit_: Exit | None = None, sentence: str = "") -> None:
-        heard = Heard(
-            job=order.job, attempt=order.attempt, kind=kind, at=self._clock(), exit=exit_, sentence=sentence
-        )
+        heard = Heard(job=order.job, attempt=order.attempt, kind=kind, at=self._clock(), exit=exit_, sentence=sentence)
         self._call_soon(lambda: self._on_heard(heard) if self._on_heard is not None else None)
 
     def _tell_node(self, event: Event) -> None:

@@ -29,7 +29,13 @@ class DaskHost:
     """The proxy: a ports.Cluster whose cluster lives in a process of its own. It can be stopped at the worst moment."""
 
     def __init__(self, run_dir: Path, environ: dict[str, str], *, watch_gpus: bool = False) -> None:
-        self._command = [sys.executable, "-m", "tests.adapters.dask_host", str(run_dir), *(["--watch"] if watch_gpus else [])]
+        self._command = [
+            sys.executable,
+            "-m",
+            "tests.adapters.dask_host",
+            str(run_dir),
+            *(["--watch"] if watch_gpus else []),
+        ]
         self._environ = {**os.environ, **environ, "PYTHONPATH": str(ROOT)}
         self._run_dir = run_dir
         self._process: subprocess.Popen[str] | None = None
@@ -73,7 +79,13 @@ class DaskHost:
         """Start it."""
         with open(self._run_dir / "host.log", "ab") as log:
             self._process = subprocess.Popen(
-                self._command, env=self._environ, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+                self._command,
+                env=self._environ,
+                cwd=ROOT,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
             )
         self._reader = threading.Thread(target=self._read, args=(self._process,), name="dask host", daemon=True)
         self._reader.start()

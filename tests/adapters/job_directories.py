@@ -37,7 +37,9 @@ def job_directory(home: Path, name: str, cell: str, *, executable: str = sys.exe
 
 def _environ() -> dict[str, str]:
     return {
-        "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "PYTHONPATH": str(ROOT),
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ.get("HOME", "/"),
+        "PYTHONPATH": str(ROOT),
         "IPYTHONDIR": os.environ.get("IPYTHONDIR", ""),
     }
 
@@ -45,7 +47,12 @@ def _environ() -> dict[str, str]:
 def an_order(directory: Path, gpus: Sequence[Gpu], *, job: int, attempt: int = 1) -> StartOrder:
     """Return the order to start an attempt."""
     return StartOrder(
-        job=JobId(job), attempt=attempt, directory=str(directory), uid=os.getuid(), gpus=tuple(gpus), name=directory.name
+        job=JobId(job),
+        attempt=attempt,
+        directory=str(directory),
+        uid=os.getuid(),
+        gpus=tuple(gpus),
+        name=directory.name,
     )
 
 

@@ -60,7 +60,9 @@ class Subject:
         number, gpus = next(numbers), gpus or self.gpus[:1]
         if self.is_twin:
             return an_order(Path("/nowhere", does), gpus, job=number)
-        directory = job_directory(self.home, f"{number} {does if does in CELLS else 'a cell'}", CELLS.get(does, does), **more)
+        directory = job_directory(
+            self.home, f"{number} {does if does in CELLS else 'a cell'}", CELLS.get(does, does), **more
+        )
         return an_order(directory, gpus, job=number)
 
     async def start(self, does: str, gpus: Sequence[Gpu] = (), **more: Any) -> StartOrder:
@@ -71,7 +73,9 @@ class Subject:
     async def until(self, order: StartOrder, kind: str) -> Heard:
         """Wait until the cluster says this of the attempt."""
         return await eventually_async(
-            lambda: next((h for h in self.heard if (h.job, h.attempt, h.kind) == (order.job, order.attempt, kind)), None),
+            lambda: next(
+                (h for h in self.heard if (h.job, h.attempt, h.kind) == (order.job, order.attempt, kind)), None
+            ),
             within_s=90,
             what=f"job {order.job} {kind}; so far {self.heard}",
         )

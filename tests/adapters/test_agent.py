@@ -40,7 +40,12 @@ class Scene:
     def new_agent(self, *, patience_s: float = 20.0, look_every_s: float = 0.05) -> Agent:
         launcher = LauncherClient(str(self.home), start=self.launcher.start, patience_s=patience_s)
         return Agent(
-            str(self.home), name="a", heard=self.heard.append, launcher=launcher, clock=lambda: 9.0, look_every_s=look_every_s
+            str(self.home),
+            name="a",
+            heard=self.heard.append,
+            launcher=launcher,
+            clock=lambda: 9.0,
+            look_every_s=look_every_s,
         )
 
     def answer(self, request: dict[str, Any]) -> Reply:
@@ -193,7 +198,9 @@ async def test_a_shim_that_died_without_a_word_is_told_as_lost(scene: Scene) -> 
     shim.communicate()
     heard = await scene.until("running", "lost")
     assert "not run again" in heard[1].sentence
-    assert [request["op"] for request in scene.launcher.requests] == ["start"], "the launcher ends what the job left behind"
+    assert [request["op"] for request in scene.launcher.requests] == ["start"], (
+        "the launcher ends what the job left behind"
+    )
 
 
 async def test_a_directory_that_vanished_is_lost_and_starts_nothing(scene: Scene) -> None:

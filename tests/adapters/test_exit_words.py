@@ -57,7 +57,9 @@ def test_an_error_that_only_speaks_of_memory_is_not_out_of_memory() -> None:
 @pytest.mark.parametrize("number", sorted(SIGNALS))
 def test_a_signal_is_named_with_what_it_usually_means(number: int) -> None:
     told = exit_from(ended(number=number))
-    assert told.sentence == f"Its process was ended by signal {number} ({signal.Signals(number).name}): {SIGNALS[number]}."
+    assert (
+        told.sentence == f"Its process was ended by signal {number} ({signal.Signals(number).name}): {SIGNALS[number]}."
+    )
 
 
 def test_sigkill_of_a_process_that_held_most_memory_is_out_of_memory() -> None:

@@ -45,7 +45,9 @@ def test_a_fault_drains_at_once_and_only_once() -> None:
 
 
 def test_seconds_that_pass_in_a_fault_are_no_news() -> None:
-    assert 1 == len(told(reading(1, fault="has not answered for 5 seconds"), reading(2, fault="has not answered for 6 seconds")))
+    assert 1 == len(
+        told(reading(1, fault="has not answered for 5 seconds"), reading(2, fault="has not answered for 6 seconds"))
+    )
 
 
 def test_another_fault_is_news() -> None:
@@ -76,7 +78,9 @@ def test_a_foreign_process_is_gone_when_it_is_missed_twice() -> None:
 
 def test_memory_that_has_grown_much_is_told_again_and_little_is_not() -> None:
     events = told(*[reading(at, p812=used) for at, used in enumerate([GIB, GIB, GIB + 1000, 20 * GIB, 20 * GIB])])
-    assert [(ann(812, "1.0 GiB"),), (ann(812, "20.0 GiB"),)] == [e.sentences for e in events if isinstance(e, GpuForeign)]
+    assert [(ann(812, "1.0 GiB"),), (ann(812, "20.0 GiB"),)] == [
+        e.sentences for e in events if isinstance(e, GpuForeign)
+    ]
 
 
 def test_our_own_processes_are_not_foreign_also_a_moment_after_their_shim_ended() -> None:

@@ -53,7 +53,9 @@ async def test_answers_find_their_requests_in_whatever_order_they_come(
     assert answers == ["quick"]
 
 
-async def test_what_it_did_not_answer_is_asked_of_the_next_one(client: LauncherClient, launcher: StandInLauncher) -> None:
+async def test_what_it_did_not_answer_is_asked_of_the_next_one(
+    client: LauncherClient, launcher: StandInLauncher
+) -> None:
     answers: list[Any] = []
     launcher.answer = lambda request: None
     await launcher.open()

@@ -142,7 +142,6 @@ async def test_a_lost_shim_is_told_and_nothing_runs_again(subject: Subject) -> N
     if subject.is_twin:
         subject.cluster.lose(order)
     else:
-
         os.kill(json.loads(Path(order.directory, "a1", "shim.json").read_text())["pid"], signal.SIGKILL)
     await subject.until(order, "lost")
     subject.heard.clear()
@@ -158,9 +157,7 @@ async def reopened(subject: Subject) -> Subject:
         machine: FakeMachine = subject.cluster.machine
         return await Subject(FakeCluster(subject.gpus, machine=machine), subject.home).open()
     if isinstance(subject.cluster, LocalCluster):
-        return await Subject(
-            LocalCluster(str(run_directory(subject.home)), slots=2, node="node0"), subject.home
-        ).open()
+        return await Subject(LocalCluster(str(run_directory(subject.home)), slots=2, node="node0"), subject.home).open()
     await asyncio.to_thread(subject.cluster.end)
     again = await Subject(subject.cluster, subject.home).open()
     await eventually_async(subject.cluster.all_usable, within_s=120)

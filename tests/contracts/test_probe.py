@@ -34,7 +34,10 @@ class RealProbe:
         import msgspec
 
         ran = subprocess.run(
-            [sys.executable, "-c", ASK], env={**os.environ, **environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True
+            [sys.executable, "-c", ASK],
+            env={**os.environ, **environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+            capture_output=True,
         )
         gpus, samples, links, self.problem = msgspec.json.decode(ran.stdout)
         self._gpus = tuple(msgspec.convert(gpu, Gpu) for gpu in gpus)
@@ -70,7 +73,12 @@ def probe(request: pytest.FixtureRequest, two_gpus: FakeMachine) -> GpuProbe:
     fake = FakeProbe(gpus, links={(0, 1): "NVLink x18"})
     fake.use(gpus[0].id, 812, 3 << 30)
     fake.readings[gpus[1].id] = GpuSample(
-        gpu=gpus[1].id, at=0, utilization_percent=97, power_w=70, memory_total_bytes=80 << 30, memory_used_bytes=512 << 20
+        gpu=gpus[1].id,
+        at=0,
+        utilization_percent=97,
+        power_w=70,
+        memory_total_bytes=80 << 30,
+        memory_used_bytes=512 << 20,
     )
     return fake
 

@@ -25,7 +25,17 @@ class FakeGpu(ctypes.Structure):
         *(
             (name, ctypes.c_uint32)
             for name in (
-                "util_gpu", "util_mem", "temp", "fan", "power_mw", "limit_mw", "min_mw", "max_mw", "numa", "lost", "nproc",
+                "util_gpu",
+                "util_mem",
+                "temp",
+                "fan",
+                "power_mw",
+                "limit_mw",
+                "min_mw",
+                "max_mw",
+                "numa",
+                "lost",
+                "nproc",
                 "nvlinks",
             )
         ),
@@ -50,8 +60,19 @@ class FakeMachine:
         self.folder = Path(tempfile.mkdtemp(prefix="fakenvml-"))
         for source, library in (("fakenvml.c", "libnvidia-ml.so.1"), ("fakecuda.c", "libcuda.so.1")):
             subprocess.run(
-                ["gcc", "-O1", "-w", "-fvisibility=hidden", "-shared", "-fPIC", f"-Wl,-soname,{library}",
-                 "-o", self.folder / library, HERE / source, "-ldl"],
+                [
+                    "gcc",
+                    "-O1",
+                    "-w",
+                    "-fvisibility=hidden",
+                    "-shared",
+                    "-fPIC",
+                    f"-Wl,-soname,{library}",
+                    "-o",
+                    self.folder / library,
+                    HERE / source,
+                    "-ldl",
+                ],
                 check=True,
             )
         os.environ["FAKE_NVML_N"] = str(gpus)
