@@ -1,6 +1,7 @@
 """From a job's frames to a cell's messages: joined, cleaned, capped. Knows frames and message contents; knows no sockets.
 
-Text waits at most COALESCE_S for more, and the first of it not at all. No byte that a job can write may stop what follows:
+The first text waits for nothing, what follows soon QUICK_S for more, and in a flood that lasts COALESCE_S: a line is seen within
+milliseconds, and a front end is not buried in messages. No byte that a job can write may stop what follows:
 what is not UTF-8 is replaced, and a message that cannot be read costs itself alone.
 """
 
@@ -15,6 +16,9 @@ from typing import Any
 from jupysched.spool import Frame, Kind
 
 COALESCE_S = 0.015
+QUICK_S = 0.003
+#: messages of text that may follow each other quickly, and how many come to that each second
+BURST, BURST_PER_S = 300.0, 60.0
 #: of the text under one cell, this much of the beginning and of the end is kept; `%gpujob logs` shows all of it
 HEAD_BYTES = 8_000_000
 TAIL_BYTES = 2_000_000
@@ -34,6 +38,7 @@ class Outlet:
         self._hold_error = hold_error
         self._pending: list[tuple[str, list[bytes]]] = []
         self._sent_at = 0.0
+        self._burst = BURST
         self._text_bytes = 0
         self._tail: deque[tuple[str, bytes]] = deque()
         self._tail_bytes = 0
@@ -117,7 +122,8 @@ class Outlet:
         """Seconds until `flush` should be called; None if nothing waits."""
         if not self._pending:
             return None
-        return max(0.0, self._sent_at + COALESCE_S - time.monotonic())
+        wait_s = QUICK_S if self._burst >= 1 else COALESCE_S
+        return max(0.0, self._sent_at + wait_s - time.monotonic())
 
     def flush(self) -> None:
         """Send the text that waits."""
@@ -125,7 +131,9 @@ class Outlet:
         for stream, parts in pending:
             self._send("stream", {"name": stream, "text": b"".join(parts).decode("utf-8", "replace")})
         if pending:
-            self._sent_at = time.monotonic()
+            now = time.monotonic()
+            self._burst = max(0.0, min(BURST, self._burst + (now - self._sent_at) * BURST_PER_S) - len(pending))
+            self._sent_at = now
 
     def new_attempt(self) -> None:
         """Another attempt follows: the error of the last one is shown, nobody will raise it."""

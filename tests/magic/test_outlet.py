@@ -40,7 +40,18 @@ def test_the_first_text_waits_for_nothing_and_more_of_it_waits_a_little() -> Non
     outlet.take(out("b"))
     due = outlet.due_in()
     assert due is not None
-    assert 0 < due <= module.COALESCE_S
+    assert 0 < due <= module.QUICK_S
+
+
+def test_in_a_flood_that_lasts_messages_are_fewer() -> None:
+    outlet = Outlet(Sent().send, job=7)
+    for _ in range(int(module.BURST) + 50):
+        outlet.take(out("a"))
+        outlet.flush()
+    outlet.take(out("b"))
+    due = outlet.due_in()
+    assert due is not None
+    assert module.QUICK_S < due <= module.COALESCE_S
 
 
 @given(st.lists(st.tuples(st.booleans(), st.text(max_size=5)), max_size=20))
