@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlparse
 
+from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
@@ -133,6 +134,7 @@ class NotYet(JupyterHandler):
         self._panels = panels
 
     @web.authenticated
+    @authorized
     async def get(self, *_: str) -> None:
         """Wait for Bokeh, then send the browser to the same address."""
         await self._panels.bokeh()

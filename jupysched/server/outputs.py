@@ -15,7 +15,8 @@ from jupysched.wire.browser import Op
 #: of one stream output of a snapshot; what is beyond stands in the log
 MOST_TEXT = 1_000_000
 _STREAMS = {Kind.STDOUT: "stdout", Kind.STDERR: "stderr"}
-_BACK = re.compile(r"[^\n\x08]\x08")
+_MOVES = re.compile(r"[\r\x08]")
+_MOVES_OR_LINES = re.compile(r"([\r\n\x08])")
 
 
 def ops_of(frames: Iterable[Frame]) -> list[Op]:
@@ -87,6 +88,7 @@ class Screen:
         self.clearing = False
         self.notes: list[str] = []
         self.asks = ""
+        self._paper: Paper | None = None
 
     def apply(self, ops: Iterable[Op]) -> None:
         """Let these happen."""
@@ -115,11 +117,11 @@ class Screen:
             self.clearing, self.ops = False, []
 
     def _stream(self, op: Op) -> None:
-        if self.ops and self.ops[-1].op == "stream" and self.ops[-1].name == op.name:
-            last = self.ops[-1]
-            self.ops[-1] = Op(op="stream", name=op.name, text=shorten(append(last.text, op.text)))
-        else:
-            self.ops.append(Op(op="stream", name=op.name, text=shorten(append("", op.text))))
+        if not (self._paper is not None and self.ops and self.ops[-1].name == op.name and self.ops[-1].op == "stream"):
+            self._paper = Paper()
+            self.ops.append(Op(op="stream", name=op.name))
+        self._paper.write(op.text)
+        self.ops[-1] = Op(op="stream", name=op.name, text=self._paper.text())
 
     def _update(self, op: Op) -> None:
         for index, old in enumerate(self.ops):
@@ -128,28 +130,43 @@ class Screen:
                 self.ops[index] = Op(op="output", output=output, display_id=old.display_id)
 
 
-def append(shown: str, text: str) -> str:
-    """`shown` with `text` printed behind it, as a terminal would: carriage returns and backspaces overwrite."""
-    if "\r" not in text and "\x08" not in text and not shown.endswith("\r"):
-        return shown + text
-    start = shown.rfind("\n") + 1
-    lines = (shown[start:] + text).split("\n")
-    return shown[:start] + "\n".join([*(_settled(line) for line in lines[:-1]), _settled(lines[-1], last=True)])
+class Paper:
+    """Text as a terminal would show it: what is printed after a carriage return or a backspace overwrites."""
 
+    def __init__(self) -> None:
+        self._above = ""
+        self._line = ""
+        self._column = 0
 
-def _settled(line: str, *, last: bool = False) -> str:
-    while "\x08" in line:
-        line, count = _BACK.subn("", line)
-        if not count:
-            line = line.replace("\x08", "")
-    if "\r" not in line:
-        return line
-    shown = ""
-    parts = line.split("\r")
-    for part in parts:
-        shown = part + shown[len(part) :]
-    # The cursor stands at the beginning of the line: what comes next must overwrite it, there as here.
-    return shown + "\r" if last and not parts[-1] else shown
+    def write(self, text: str) -> None:
+        """Print this."""
+        if not _MOVES.search(text) and self._column == len(self._line):
+            above, newline, self._line = (self._line + text).rpartition("\n")
+            self._above += above + newline
+            self._column = len(self._line)
+        else:
+            for part in _MOVES_OR_LINES.split(text):
+                self._print(part)
+        self._above = shorten(self._above)
+
+    def _print(self, part: str) -> None:
+        match part:
+            case "\n":
+                self._above += self._line + "\n"
+                self._line, self._column = "", 0
+            case "\r":
+                self._column = 0
+            case "\x08":
+                self._column = max(0, self._column - 1)
+            case _:
+                after = self._column + len(part)
+                self._line = self._line[: self._column] + part + self._line[after:]
+                self._column = after
+
+    def text(self) -> str:
+        """All of it. If the cursor stands inside the last line, the text ends so that whoever prints it stands there too."""
+        back = "\r" + self._line[: self._column] if self._column < len(self._line) else ""
+        return self._above + self._line + back
 
 
 def shorten(text: str) -> str:
