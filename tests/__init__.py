@@ -1,0 +1,1 @@
+"""The tests, which mirror the house: a folder for each of its rooms, and house/ for the house itself."""
