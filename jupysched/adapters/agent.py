@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jupysched import spool
@@ -28,7 +28,7 @@ Key = tuple[int, int]
 LOOK_EVERY_S = 5.0
 #: an attempt that looks lost is looked at once more after so long: a shim makes its directory before it writes who it is
 LOST_LOOK_S = 0.25
-#: a stop order is repeated this often while the shim does not listen yet
+#: an order is repeated this often while the shim does not listen yet
 STOP_RETRY_S = 0.02
 LOST = "Its supervisor ended without a word, so nobody knows how far it came; it is not run again on a guess."
 
@@ -46,9 +46,8 @@ class Live:
     shim: int | None = None
     #: the launcher has not answered its start order yet
     is_ordered: bool = False
-    #: stop orders that its shim has not taken yet
-    stops: int = 0
-    grace_s: tuple[float, float] = (0.0, 0.0)
+    #: orders (stop, freeze, thaw) that its shim has not taken yet, oldest first
+    words: list[dict[str, Any]] = field(default_factory=list)
     #: it looked lost at the last look
     is_missing: bool = False
     #: another look is due soon
@@ -154,8 +153,15 @@ class Agent:
             self._look(live)
             if (order.job, order.attempt) not in self._live:
                 return
-        live.stops, live.grace_s = live.stops + 1, grace_s
-        self._pass_stops(live)
+        self._pass_on(live, {"op": "stop", "grace_s": list(grace_s)})
+
+    def order_freeze(self, order: StartOrder) -> None:
+        """Have its shim freeze every process of the attempt."""
+        self._pass_on(self._live.get((order.job, order.attempt)) or self._follow(order), {"op": "freeze"})
+
+    def order_thaw(self, order: StartOrder) -> None:
+        """Have its shim thaw them."""
+        self._pass_on(self._live.get((order.job, order.attempt)) or self._follow(order), {"op": "thaw"})
 
     def _follow(self, order: StartOrder) -> Live:
         live = Live(order=order, path=spool.attempt_path(order.directory, order.attempt))
@@ -205,21 +211,25 @@ class Agent:
             return True
         return True
 
-    # --- stopping ------------------------------------------------------------------------------------------------------
+    # --- orders to the shim --------------------------------------------------------------------------------------------
 
-    def _pass_stops(self, live: Live) -> None:
-        while live.stops and self._live.get(live.key) is live:
+    def _pass_on(self, live: Live, word: dict[str, Any]) -> None:
+        live.words.append(word)
+        self._pass_words(live)
+
+    def _pass_words(self, live: Live) -> None:
+        while live.words and self._live.get(live.key) is live:
             try:
                 with spool.connect_control(live.path) as shim:
-                    shim.sendall(json.dumps({"op": "stop", "grace_s": list(live.grace_s)}).encode() + b"\n")
+                    shim.sendall(json.dumps(live.words[0]).encode() + b"\n")
             except OSError:
                 # Not listening yet, or just gone: its directory tells which.
                 if not live.is_ordered:
                     self._look(live)
                 if self._live.get(live.key) is live:
-                    self._later(STOP_RETRY_S, lambda: self._pass_stops(live))
+                    self._later(STOP_RETRY_S, lambda: self._pass_words(live))
                 return
-            live.stops -= 1
+            del live.words[0]
 
     # --- hearing -------------------------------------------------------------------------------------------------------
 
@@ -248,8 +258,8 @@ class Agent:
         if not live.is_told:
             live.is_told = True
             self._tell(live, "running", at=at)
-        if live.stops:
-            self._pass_stops(live)
+        if live.words:
+            self._pass_words(live)
 
     def _ended(self, live: Live, words: dict[str, Any]) -> None:
         if not live.is_told and isinstance(words.get("started_at"), float):

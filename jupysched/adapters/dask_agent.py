@@ -60,6 +60,10 @@ class JupyschedAgent(WorkerPlugin):  # type: ignore[misc]
             agent.order_start(order)
         elif what == "adopt":
             agent.adopt(order)
+        elif what == "freeze":
+            agent.order_freeze(order)
+        elif what == "thaw":
+            agent.order_thaw(order)
         elif what == "stop":
             first, second = message["grace_s"]
             agent.order_stop(order, grace_s=(first, second))

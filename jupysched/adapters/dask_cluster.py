@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jupysched.adapters.cpu_slots import this_node
+from jupysched.adapters.dask_dispatch import What
 from jupysched.adapters.launcher_client import LauncherClient
 from jupysched.core.events import Event, GpuDrained, NodeJoined
 from jupysched.core.resources import Gpu, NodeName
@@ -62,6 +63,12 @@ class DaskCluster:
 
     def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
         self._when_up(lambda: self._plugin.order_stop(order, grace_s=grace_s))
+
+    def order_freeze(self, order: StartOrder) -> None:
+        self._when_up(lambda: self._plugin.tell_agent(order, What.FREEZE))
+
+    def order_thaw(self, order: StartOrder) -> None:
+        self._when_up(lambda: self._plugin.tell_agent(order, What.THAW))
 
     def adopt(self, order: StartOrder) -> None:
         self._when_up(lambda: self._plugin.adopt(order))

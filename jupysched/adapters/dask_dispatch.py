@@ -32,6 +32,8 @@ class What(StrEnum):
     START = "start"
     ADOPT = "adopt"
     STOP = "stop"
+    FREEZE = "freeze"
+    THAW = "thaw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,13 @@ class Dispatch:
         self._out[key] = out
         if out.home in self._connected:
             self._send(out.home, _stop(out))
+
+    def tell(self, order: StartOrder, what: What) -> None:
+        """Send an order to the agent of a live attempt; one whose agent is away is adopted thawed when that is back."""
+        out = self._out.get((order.job, order.attempt))
+        home = out.home if out is not None else str(order.gpus[0].id)
+        if home in self._connected:
+            self._send(home, {"what": what.value, "order": msgspec.to_builtins(order)})
 
     def _give(self, out: Out, now: float) -> None:
         """Send it if it can be sent: a gang only when the agents of all its GPUs are there."""

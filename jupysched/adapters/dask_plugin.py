@@ -72,6 +72,10 @@ class JupyschedPlugin(SchedulerPlugin):  # type: ignore[misc]
     def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
         self._dispatch.stop(order, grace_s=grace_s, now=self._monotonic())
 
+    def tell_agent(self, order: StartOrder, what: What) -> None:
+        """Send an order for a live attempt to the agent that has it."""
+        self._dispatch.tell(order, what)
+
     def shims(self) -> frozenset[int]:
         return self._dispatch.shims()
 

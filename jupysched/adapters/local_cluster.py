@@ -46,6 +46,12 @@ class LocalCluster:
     def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
         self._agent.order_stop(order, grace_s=grace_s)
 
+    def order_freeze(self, order: StartOrder) -> None:
+        self._agent.order_freeze(order)
+
+    def order_thaw(self, order: StartOrder) -> None:
+        self._agent.order_thaw(order)
+
     def adopt(self, order: StartOrder) -> None:
         self._agent.adopt(order)
 

@@ -29,6 +29,7 @@ class FakeAttempt:
     exit: Exit | None = None
     is_lost: bool = False
     stops: int = 0
+    is_frozen: bool = False
     ignores_interrupt: bool = False
 
 
@@ -106,6 +107,14 @@ class FakeCluster:
         self._say(order)
         if said is not None:
             self.end(order, said)
+
+    def order_freeze(self, order: StartOrder) -> None:
+        self.orders.append(("freeze", order))
+        self._change(order, is_frozen=True)
+
+    def order_thaw(self, order: StartOrder) -> None:
+        self.orders.append(("thaw", order))
+        self._change(order, is_frozen=False)
 
     def adopt(self, order: StartOrder) -> None:
         self.orders.append(("adopt", order))

@@ -63,6 +63,12 @@ class DaskHost:
     def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
         self._tell("order_stop", order, list(grace_s))
 
+    def order_freeze(self, order: StartOrder) -> None:
+        self._tell("order_freeze", order)
+
+    def order_thaw(self, order: StartOrder) -> None:
+        self._tell("order_thaw", order)
+
     def adopt(self, order: StartOrder) -> None:
         self._tell("adopt", order)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jupysched import spool
 from jupysched.adapters.launcher_client import LauncherClient
 from jupysched.core.events import Event, NodeJoined
 from jupysched.core.job import Exit
@@ -88,6 +89,16 @@ class Subject:
                 self.cluster.harden(order)
         else:
             await eventually_async(lambda: "up" in printed(Path(order.directory)))
+
+    async def until_frozen(self, order: StartOrder, frozen: bool) -> None:
+        """Wait until the attempt's own process stands still, or moves again."""
+        if self.is_twin:
+            assert frozen == self.cluster.machine.attempts[order.job, order.attempt].is_frozen
+            return
+        shim = spool.read_json(os.path.join(spool.attempt_path(order.directory, order.attempt), spool.SHIM))
+        assert shim is not None
+        status = Path(f"/proc/{shim['job_pid']}/stat")
+        await eventually_async(lambda: (status.read_text().rpartition(")")[2].split()[0] == "T") is frozen)
 
     def kinds(self, order: StartOrder) -> list[str]:
         return [h.kind for h in self.heard if (h.job, h.attempt) == (order.job, order.attempt)]

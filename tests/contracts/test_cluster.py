@@ -111,6 +111,20 @@ async def test_a_stop_order_that_follows_the_start_order_at_once_is_not_lost(sub
     assert ended.exit.outcome != "ok"
 
 
+async def test_a_frozen_attempt_does_not_move_until_it_is_thawed_and_can_be_stopped(subject: Subject) -> None:
+    order = await subject.start("goes on")
+    await subject.until_up(order)
+    subject.cluster.order_freeze(order)
+    await subject.until_frozen(order, True)
+    subject.cluster.order_thaw(order)
+    await subject.until_frozen(order, False)
+    subject.cluster.order_freeze(order)
+    await subject.until_frozen(order, True)
+    subject.cluster.order_stop(order, grace_s=GRACE)
+    ended = await subject.until(order, "ended")
+    assert ended.exit.outcome == "interrupted"
+
+
 async def test_a_second_stop_order_escalates(subject: Subject) -> None:
     order = await subject.start("ignores interrupts")
     await subject.until_up(order)

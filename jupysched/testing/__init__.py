@@ -1,0 +1,1 @@
+"""Twins of the ports, public: tested against the real ones."""
