@@ -35,8 +35,10 @@ KEPT_RESULTS = 8
 class Desk:
     """Everything that the magics of one kernel share."""
 
-    def __init__(self, shell: Any = None) -> None:
+    def __init__(self, shell: Any = None, *, namespace: dict[str, Any] | None = None) -> None:
+        """Without a shell, `namespace` (or else the program's own `__main__`) stands for the notebook's variables."""
         self.shell = shell
+        self._namespace = namespace
         self.pid = os.getpid()
         self.relay = Relay()
         self.landings = Landings(self.user_ns, self.objects, self._show)
@@ -53,6 +55,8 @@ class Desk:
         """The notebook's variables."""
         if self.shell is not None:
             return self.shell.user_ns  # type: ignore[no-any-return]
+        if self._namespace is not None:
+            return self._namespace
         import __main__
 
         return vars(__main__)
