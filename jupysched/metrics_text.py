@@ -37,7 +37,25 @@ _LOSS = re.compile(
     re.IGNORECASE,
 )
 #: weight_loss_kg: 80 has the form of loss_cls: 0.3; units tell them apart
-_NOT_A_PART = frozenset({"kg", "g", "lb", "lbs", "db", "pct", "percent", "percentage", "ratio", "count", "rate", "function", "fn", "weight", "scale"})
+_NOT_A_PART = frozenset(
+    {
+        "kg",
+        "g",
+        "lb",
+        "lbs",
+        "db",
+        "pct",
+        "percent",
+        "percentage",
+        "ratio",
+        "count",
+        "rate",
+        "function",
+        "fn",
+        "weight",
+        "scale",
+    }
+)
 _EPOCH = re.compile(rf"(?<![a-z])['\"]?epochs?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER})", re.IGNORECASE)
 _STEP = re.compile(
     rf"(?<![a-z])['\"]?(?:global[ _]step|step|iter(?:ation)?|it|batch|update)s?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER})",
@@ -49,7 +67,12 @@ _PAIR = re.compile(r"\[\s*(?P<epoch>\d+)\s*,\s*(?P<step>\d+)\s*\]")
 _BAR = re.compile(r"(?<![\w/.\[])(?P<step>\d+)/(?P<total>\d+|\?)\s*(?=\[|━|[=>.]{3})")
 #: words of one metric become one name
 _SAME = {
-    "training": "train", "valid": "val", "validation": "val", "testing": "test", "evaluation": "eval", "average": "avg",
+    "training": "train",
+    "valid": "val",
+    "validation": "val",
+    "testing": "test",
+    "evaluation": "eval",
+    "average": "avg",
     "mean": "avg",
 }
 

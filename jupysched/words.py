@@ -107,10 +107,8 @@ def one_line(job: JobRecord) -> str:
 
 def why(job: JobRecord) -> str:
     """The reason in a sentence."""
-    sentence = job.why or {"succeeded": "it succeeded", "running": "nothing holds it up: it runs"}.get(
-        job.state, job.state
-    )
-    return f"job {job.id} ({job.name}) {state(job)}: {sentence}"
+    said = f"job {job.id} ({job.name}) {state(job)}"
+    return f"{said}: {job.why}" if job.why else f"{said}."
 
 
 def details(job: JobRecord) -> str:

@@ -7,7 +7,7 @@ them a busy cluster would know only of its short jobs."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jupysched.core.job import Kind
@@ -85,6 +85,9 @@ class Outlook:
         return self.effort[number] * (1.0 - over) + self.effort[number + 1] * over
 
 
+Live = Callable[[Kind], Iterable[tuple[int, int]]]
+
+
 @dataclass(slots=True)
 class History:
     """Lengths by kind of job, and how long ended jobs took from their submission on."""
@@ -122,28 +125,36 @@ class History:
                 return lengths
         return None
 
-    def outlook(self, chain: Sequence[Kind]) -> Outlook:
-        """What is expected of the last kind of a chain, each leaning on the one before it as far as it saw little."""
+    def outlook(self, chain: Sequence[Kind], live: Live) -> Outlook:
+        """What is expected of the last kind of a chain, each leaning on the one before it as far as it saw little.
+
+        `live`: the attempts of a kind that run now, as (first bin, bin that they are in)."""
         known: Outlook | None = None
         for kind in chain:
             lengths = self.kinds.get(kind)
             made = self.outlooks.get(kind)
             seen = lengths.seen if lengths is not None else 0
             if made is None or seen > made.seen * 1.1 + 1:
-                made = self.outlooks[kind] = _outlook(lengths, known)
+                made = self.outlooks[kind] = _outlook(lengths, known, live(kind))
             known = made
-        return known if known is not None else _outlook(None, None)
+        return known if known is not None else NOTHING_KNOWN
 
 
-def _outlook(lengths: Lengths | None, wider: Outlook | None) -> Outlook:
+def _outlook(lengths: Lengths | None, wider: Outlook | None, live: Iterable[tuple[int, int]]) -> Outlook:
     ends = list(wider.ends) if wider is not None else [PRIOR] * BINS
     if lengths is not None:
+        change = [0] * (BINS + 1)
+        for number in range(BINS):
+            change[number] += lengths.first[number]
+            change[number + 1] -= lengths.last[number]
+        for first, here in live:
+            change[first] += 1
+            change[here] -= 1
         there = 0
         for number in range(BINS):
-            there += lengths.first[number]
+            there += change[number]
             if there:
                 ends[number] = (lengths.ended[number] + TRUST * ends[number]) / (there + TRUST)
-            there -= lengths.last[number]
     return Outlook(ends=ends, effort=efforts(ends), seen=lengths.seen if lengths is not None else 0)
 
 
@@ -169,3 +180,7 @@ def efforts(ends: Sequence[float]) -> list[float]:
 
 def _slope(left: Sequence[float], spent: Sequence[float], k: int, m: int) -> float:
     return (spent[m] - spent[k]) / max(left[k] - left[m], 1e-300)
+
+
+#: what is expected of a job while nothing was seen
+NOTHING_KNOWN = _outlook(None, None, ())

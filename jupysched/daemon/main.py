@@ -76,7 +76,7 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
         journal=journal,
         cluster=parts.cluster,
         clock=SystemClock(),
-        grace_s=(settings.interrupt_grace_s, settings.terminate_grace_s),
+        grace_s=(settings.interrupt_grace_s, settings.stop_grace_s),
     )
     loop.notices += [*journal.notices, *parts.notices]
     directory = LocalUsers()

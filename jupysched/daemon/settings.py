@@ -17,7 +17,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     #: seconds between the interrupt and SIGTERM when a job is stopped
     interrupt_grace_s: float = 5.0
     #: seconds between SIGTERM and SIGKILL
-    terminate_grace_s: float = 5.0
+    stop_grace_s: float = 5.0
     #: days that ended jobs stay in the list
     keep_ended_days: float = 30.0
     #: most jobs that may be kept; the oldest ended ones are forgotten first

@@ -7,10 +7,10 @@ long, by what has become usual here, goes first, the longest wait ahead: nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from jupysched.core.history import bin_of
-from jupysched.core.job import Job, Kind, UserName
+from jupysched.core.history import NOTHING_KNOWN, bin_of
+from jupysched.core.job import Job, Kind, UserName, kinds_of
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
 from jupysched.core.state import State
@@ -49,18 +49,26 @@ class Adaptive(Order):
         attained = state.jobs[entry[2]].attained_s
         if now - entry[1] - attained > self._patience(state):
             return (0, entry[1])
-        return (1, self._effort(state, lane.user, lane.request.gpus, attained))
+        return (1, self._effort(state, lane.user, lane.request.gpus, attained, now))
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """The same, at half the effort."""
         attained = job.attained_s + (now - job.started_at if job.started_at is not None else 0.0)
         if now - job.since - attained > self._patience(state):
             return (0, job.since)
-        return (1, self._effort(state, job.spec.user, job.spec.request.gpus, attained) / self.margin)
+        return (1, self._effort(state, job.spec.user, job.spec.request.gpus, attained, now) / self.margin)
 
-    def _effort(self, state: State, user: str, gpus: int, attained: float) -> float:
-        chain: tuple[Kind, ...] = (("all",), ("user", user), ("width", user, gpus)) if self.learns else ()
-        return state.history.outlook(chain).effort_at(attained) * max(1, gpus)
+    def _effort(self, state: State, user: str, gpus: int, attained: float, now: float) -> float:
+        if not self.learns:
+            return NOTHING_KNOWN.effort_at(attained) * max(1, gpus)
+
+        def live(kind: Kind) -> Iterator[tuple[int, int]]:
+            for job in state.holding.values():
+                if job.started_at is not None and kind in kinds_of(job.spec):
+                    yield bin_of(job.attained_s), bin_of(job.attained_s + now - job.started_at)
+
+        chain: tuple[Kind, ...] = (("all",), ("user", user), ("width", user, gpus))
+        return state.history.outlook(chain, live).effort_at(attained) * max(1, gpus)
 
     def _patience(self, state: State) -> float:
         return max(self.patience_s, self.patience * state.history.mean_turnaround_s)
