@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from jupysched import __version__, places, words
+from jupysched import __version__, admin, places, words
+from jupysched.cli_parts import Verb, add_verb, print_json, say
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
 from jupysched.wire.records import JobRecord
-
-Verb = Callable[[argparse.Namespace], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,20 +46,13 @@ def make_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB")
     _reading_verbs(verbs)
     _changing_verbs(verbs)
+    admin.add_verbs(verbs)
     _program_verbs(verbs)
     return parser
 
 
-def _add(verbs: Any, name: str, verb: Verb, text: str, *, reads: bool = False) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
-    parser.set_defaults(verb=verb)
-    if reads:
-        parser.add_argument("--json", action="store_true", help="print records as JSON")
-    return parser
-
-
 def _reading_verbs(verbs: Any) -> None:
-    queue = _add(verbs, "queue", _queue, "list jobs: running, waiting in order, held, ended", reads=True)
+    queue = add_verb(verbs, "queue", _queue, "list jobs: running, waiting in order, held, ended", reads=True)
     queue.add_argument("--mine", action="store_true", help="only your own jobs")
     queue.add_argument("--state", action="append", help="only jobs in this state (may be repeated)")
     queue.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
@@ -71,12 +60,12 @@ def _reading_verbs(verbs: Any) -> None:
         ("show", _show, "all that is known of a job"),
         ("why", _why, "why a job waits, or why it ended so"),
     ):
-        _add(verbs, name, verb, text, reads=True).add_argument("job", type=int)
-    logs = _add(verbs, "logs", _logs, "what a job printed")
+        add_verb(verbs, name, verb, text, reads=True).add_argument("job", type=int)
+    logs = add_verb(verbs, "logs", _logs, "what a job printed")
     logs.add_argument("job", type=int)
     logs.add_argument("-f", "--follow", action="store_true", help="go on until the job ends")
-    _add(verbs, "top", _top, "every GPU: who holds it, how busy it is", reads=True)
-    _add(verbs, "doctor", _doctor, "check this installation and say what to mend", reads=True)
+    add_verb(verbs, "top", _top, "every GPU: who holds it, how busy it is", reads=True)
+    add_verb(verbs, "doctor", _doctor, "check this installation and say what to mend", reads=True)
 
 
 def _changing_verbs(verbs: Any) -> None:
@@ -86,28 +75,25 @@ def _changing_verbs(verbs: Any) -> None:
         ("release", _release, "held jobs wait again"),
         ("requeue", _requeue, "back into the queue; running jobs are stopped first"),
     ):
-        _add(verbs, name, verb, text).add_argument("jobs", type=int, nargs="+", metavar="job")
-    priority = _add(verbs, "priority", _priority, "change the class of waiting jobs")
+        add_verb(verbs, name, verb, text).add_argument("jobs", type=int, nargs="+", metavar="job")
+    priority = add_verb(verbs, "priority", _priority, "change the class of waiting jobs")
     priority.add_argument("priority", choices=["low", "normal", "high"])
     priority.add_argument("jobs", type=int, nargs="+", metavar="job")
-    drain = _add(verbs, "drain", _drain, "GPUs that take no new job (admins)")
+    drain = add_verb(verbs, "drain", _drain, "GPUs that take no new job (admins)")
     drain.add_argument("gpus", nargs="+", metavar="gpu", help="index, UUID or node")
     drain.add_argument("--why", default="", help="the sentence that others will read")
     drain.add_argument("--restore", action="store_true", help="let them take jobs again")
-    policy = _add(verbs, "policy", _policy, "show, list or set the policy", reads=True)
-    policy.add_argument("action", nargs="?", choices=["show", "list", "set"], default="show")
-    policy.add_argument("name", nargs="?")
 
 
 def _program_verbs(verbs: Any) -> None:
-    lab = _add(verbs, "lab", _lab, "JupyterLab with everything ready")
+    lab = add_verb(verbs, "lab", _lab, "JupyterLab with everything ready")
     lab.add_argument("rest", nargs=argparse.REMAINDER, help="arguments for `jupyter lab`")
-    demo = _add(verbs, "demo", _demo, "run the quick start notebook in a real kernel and report its jobs")
+    demo = add_verb(verbs, "demo", _demo, "run the quick start notebook in a real kernel and report its jobs")
     demo.add_argument("--output", default="quickstart.html", help="where the executed notebook goes (HTML)")
-    submit = _add(verbs, "submit", _submit, "queue a Python file as a job")
+    submit = add_verb(verbs, "submit", _submit, "queue a Python file as a job")
     submit.add_argument("file", help="a Python file; it runs as a cell would")
     submit.add_argument("options", nargs=argparse.REMAINDER, help="options of %%%%gpujob")
-    _add(verbs, "stop-daemon", _stop_daemon, "end the daemon; jobs go on, and the next command starts it again")
+    add_verb(verbs, "stop-daemon", _stop_daemon, "end the daemon; jobs go on, and the next command starts it again")
     for name, text in (
         ("serve", "run the daemon in the foreground (see `jupysched serve --help`)"),
         ("simulate", "try policies on a trace (see `jupysched simulate --help`)"),
@@ -120,17 +106,12 @@ def _client() -> Client:
     return Client()
 
 
-def _print_json(value: Any) -> int:
-    print(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
-    return 0
-
-
 def _queue(options: argparse.Namespace) -> int:
     with _client() as client:
         users = [words.user_name(os.getuid())] if options.mine else None
         page = client.jobs(users=users, states=options.state, limit=options.limit)
     if options.json:
-        return _print_json(page.jobs)
+        return print_json(page.jobs)
     if not page.jobs:
         print("No jobs. In a notebook: %load_ext jupysched, then %%gpujob over a cell.")
     else:
@@ -143,20 +124,15 @@ def _queue(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     with _client() as client:
         job = client.job(options.job)
-    return _print_json(job) if options.json else _say(words.details(job))
-
-
-def _say(text: str) -> int:
-    print(text)
-    return 0
+    return print_json(job) if options.json else say(words.details(job))
 
 
 def _why(options: argparse.Namespace) -> int:
     with _client() as client:
         job = client.job(options.job)
     if options.json:
-        return _print_json({"id": job.id, "state": job.state, "reason": job.reason, "why": job.why})
-    return _say(words.why(job))
+        return print_json({"id": job.id, "state": job.state, "reason": job.reason, "why": job.why})
+    return say(words.why(job))
 
 
 def _logs(options: argparse.Namespace) -> int:
@@ -176,7 +152,7 @@ def _top(options: argparse.Namespace) -> int:
     with _client() as client:
         gpus = client.gpus()
         names = {j.id: j for j in client.jobs(states=["starting", "running", "stopping"], limit=1000).jobs}
-    return _print_json(gpus) if options.json else _say(words.gpu_table(gpus, names))
+    return print_json(gpus) if options.json else say(words.gpu_table(gpus, names))
 
 
 def _changed(jobs: list[JobRecord]) -> int:
@@ -212,27 +188,16 @@ def _priority(options: argparse.Namespace) -> int:
 
 def _drain(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _say(words.gpu_table(client.drain(options.gpus, why=options.why, restore=options.restore), {}))
-
-
-def _policy(options: argparse.Namespace) -> int:
-    if options.action == "set" and not options.name:
-        raise UserError("`jupysched policy set` needs the name of a policy; `jupysched policy list` shows them.")
-    with _client() as client:
-        found = client.policy(options.name if options.action == "set" else None)
-    if options.json:
-        return _print_json(found)
-    if options.action == "list":
-        return _say("\n".join(f"{'*' if n == found.name else ' '} {n}" for n in found.known))
-    return _say(found.name)
+        return say(words.gpu_table(client.drain(options.gpus, why=options.why, restore=options.restore), {}))
 
 
 def _doctor(options: argparse.Namespace) -> int:
     from jupysched.doctor import findings as look
 
-    findings = look(Client())
+    with Client() as client:
+        findings = look(client)
     if options.json:
-        _print_json(findings)
+        print_json(findings)
     else:
         for f in findings:
             print(f"{'ok  ' if f.ok else 'MEND'} {f.what}: {f.said}")
@@ -244,10 +209,10 @@ def _stop_daemon(_: argparse.Namespace) -> int:
         with Client(start=False) as client:
             client.shutdown()
     except DaemonMissing:
-        return _say("There is no daemon.")
+        return say("There is no daemon.")
     while places.socket_path().exists() and _listens():
         time.sleep(0.05)
-    return _say("The daemon has ended; jobs go on.")
+    return say("The daemon has ended; jobs go on.")
 
 
 def _listens() -> bool:
@@ -275,7 +240,7 @@ def _submit(options: argparse.Namespace) -> int:
     from jupysched.magic.api import submit_file
 
     job = submit_file(options.file, options.options)
-    return _say(words.one_line(job))
+    return say(words.one_line(job))
 
 
 def _serve(rest: list[str]) -> int:

@@ -17,7 +17,7 @@ from jupysched.core import errors
 from jupysched.places import ensure_daemon, socket_path
 from jupysched.wire import messages as msg
 from jupysched.wire import requests as ask
-from jupysched.wire.records import DaemonRecord, ErrorRecord, GpuRecord, JobRecord
+from jupysched.wire.records import DaemonRecord, ErrorRecord, GpuRecord, JobRecord, ReservationRecord, UsageRecord
 
 T = TypeVar("T")
 ANSWERS: dict[type[ask.Ask], Any] = {
@@ -35,6 +35,11 @@ ANSWERS: dict[type[ask.Ask], Any] = {
     ask.Watch: list[JobRecord],
     ask.Drain: list[GpuRecord],
     ask.Policy: msg.PolicyRecord,
+    ask.Limit: list[UsageRecord],
+    ask.Share: list[UsageRecord],
+    ask.Usage: list[UsageRecord],
+    ask.Reserve: list[ReservationRecord],
+    ask.Reservations: list[ReservationRecord],
     ask.Shutdown: bool,
 }
 _decoders = {kind: msgspec.msgpack.Decoder(answer) for kind, answer in ANSWERS.items()}
@@ -174,6 +179,26 @@ class Client:
     def policy(self, name: str | None = None, settings: dict[str, str] | None = None) -> msg.PolicyRecord:
         """The policy in force; with a name, after setting it (admins)."""
         return self.call(ask.Policy(name=name, settings=settings or {}))  # type: ignore[no-any-return]
+
+    def usage(self) -> list[UsageRecord]:
+        """Who uses, and has used, how much."""
+        return self.call(ask.Usage())  # type: ignore[no-any-return]
+
+    def limit(self, scope: str, limits: dict[str, float]) -> list[UsageRecord]:
+        """What a scope may use at most (admins); no limits: take them away."""
+        return self.call(ask.Limit(scope=scope, limits=limits))  # type: ignore[no-any-return]
+
+    def share(self, scope: str, share: float, *, parent: str = "") -> list[UsageRecord]:
+        """What a user or group is entitled to (admins)."""
+        return self.call(ask.Share(scope=scope, share=share, parent=parent))  # type: ignore[no-any-return]
+
+    def reserve(self, reservation: ask.Reserve) -> list[ReservationRecord]:
+        """Keep GPUs for a scope for a while (admins)."""
+        return self.call(reservation)  # type: ignore[no-any-return]
+
+    def reservations(self) -> list[ReservationRecord]:
+        """What is kept for whom."""
+        return self.call(ask.Reservations())  # type: ignore[no-any-return]
 
     def shutdown(self) -> None:
         """The daemon ends; jobs go on."""

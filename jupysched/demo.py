@@ -39,7 +39,7 @@ def run(output: str) -> int:
         f"daemon: pid {daemon.pid}, {daemon.gpus} {'CPU slots (no GPU was found)' if daemon.kind == 'cpu_slot' else 'GPUs'}"
     )
     before = {j.id for j in client.jobs(limit=10_000).jobs}
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     print(f"running {path.name} in a real kernel ...", flush=True)
     failed = ""
     try:
@@ -51,7 +51,7 @@ def run(output: str) -> int:
     jobs = sorted((j for j in client.jobs(limit=10_000).jobs if j.id not in before), key=lambda j: j.id)
     for job in jobs:
         print("  " + report(job))
-    html, _ = HTMLExporter().from_notebook_node(notebook)
+    html, _ = HTMLExporter().from_notebook_node(notebook)  # type: ignore[no-untyped-call]
     Path(output).write_text(html, encoding="utf-8")
     print(f"wrote {output}")
     if failed:

@@ -50,6 +50,13 @@ class TooManyGpus(UserError):
     code = "too_many_gpus"
 
 
+class OverLimit(UserError):
+    """A limit does not allow it."""
+
+    code = "over_limit"
+    hint = "`jupysched usage` shows the limits."
+
+
 class NoSuchJob(UserError):
     """There is no such job."""
 

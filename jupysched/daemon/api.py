@@ -15,17 +15,15 @@ from jupysched.core.events import Event
 from jupysched.core.job import Job, JobId, Priority
 from jupysched.core.resources import GpuId, GpuKind
 from jupysched.core.states import ENDED, HOLDING, JobState, Reason
-from jupysched.daemon import submission
+from jupysched.daemon import governing, submission
 from jupysched.daemon.auth import Person, find, find_own, may_change
 from jupysched.daemon.loop import Loop
 from jupysched.daemon.settings import Settings
 from jupysched.daemon.views import gpu_records, in_order, iso, job_record
 from jupysched.ports import GpuSample
 from jupysched.wire import requests as ask
-from jupysched.wire.messages import JobsPage, PolicyRecord
+from jupysched.wire.messages import JobsPage
 from jupysched.wire.records import DaemonRecord, GpuRecord, JobRecord
-
-KNOWN_POLICIES = ["priority"]
 
 
 class Api:
@@ -70,7 +68,17 @@ class Api:
             case ask.Drain():
                 return self._drain(person, request)
             case ask.Policy():
-                return self._policy(person, request)
+                return governing.policy(self.loop, person, request)
+            case ask.Limit():
+                return governing.set_limits(self.loop, person, request)
+            case ask.Share():
+                return governing.set_share(self.loop, person, request)
+            case ask.Reserve():
+                return governing.reserve(self.loop, person, request)
+            case ask.Reservations():
+                return governing.reservations(self.loop)
+            case ask.Usage():
+                return governing.usage(self.loop)
             case ask.Shutdown():
                 if not person.is_admin:
                     raise NotYours("Only an admin can end the daemon.")
@@ -236,15 +244,3 @@ class Api:
                     found.append(ev.GpuDrained(at=self.loop.now(), gpu=gpu.id, cause="admin", sentence=why))
         self.loop.record(*found)
         return self.gpus()
-
-    def _policy(self, person: Person, request: ask.Policy) -> PolicyRecord:
-        if request.name is not None:
-            if not person.is_admin:
-                raise NotYours("Only an admin can set the policy.")
-            if request.name not in KNOWN_POLICIES:
-                raise BadRequest(f"There is no policy {request.name!r}; known are {', '.join(KNOWN_POLICIES)}.")
-            self.loop.record(
-                ev.PolicySet(at=self.loop.now(), by=person.name, name=request.name, settings=request.settings)
-            )
-        state = self.loop.state
-        return PolicyRecord(name=state.policy, settings=state.policy_settings, known=KNOWN_POLICIES)

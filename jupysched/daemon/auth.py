@@ -17,11 +17,14 @@ class Person:
     uid: int
     name: str
     is_admin: bool
+    groups: tuple[str, ...] = ()
 
 
 def identify(directory: Directory, uid: int) -> Person:
     """The person behind a uid."""
-    return Person(uid=uid, name=directory.user_name(uid), is_admin=directory.is_admin(uid))
+    return Person(
+        uid=uid, name=directory.user_name(uid), is_admin=directory.is_admin(uid), groups=tuple(directory.groups(uid))
+    )
 
 
 def may_change(person: Person, job: Job) -> bool:

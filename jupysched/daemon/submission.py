@@ -6,9 +6,10 @@ import os
 import stat
 
 from jupysched.core import events as ev
-from jupysched.core.errors import BadDependency, BadRequest, TooManyGpus
+from jupysched.core.errors import BadDependency, BadRequest, OverLimit, TooManyGpus
 from jupysched.core.fold import fold
 from jupysched.core.job import JobId, JobSpec, Priority, UserName
+from jupysched.core.limits import refusal
 from jupysched.core.resources import Request
 from jupysched.core.state import State
 from jupysched.core.states import ENDED, JobState
@@ -37,9 +38,9 @@ def check_count(state: State, person: Person, more: int, most: int) -> None:
 
 
 def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
-    """Raises BadRequest, TooManyGpus, BadDependency."""
+    """Raises BadRequest, TooManyGpus, BadDependency, OverLimit."""
     name = record.name.strip() or "cell"
-    return JobSpec(
+    spec = JobSpec(
         name=name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…",
         user=UserName(person.name),
         uid=person.uid,
@@ -49,7 +50,12 @@ def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
         retries=_retries(record.retries),
         directory=_directory(person, record.directory),
         origin=record.origin,
+        groups=person.groups,
     )
+    refused = refusal(state, spec, spec.priority)
+    if refused is not None:
+        raise OverLimit(refused)
+    return spec
 
 
 def _request(state: State, asked: RequestRecord) -> Request:

@@ -110,6 +110,33 @@ class DaemonRecord(msgspec.Struct, kw_only=True):
     notices: list[str] = []
 
 
+class UsageRecord(msgspec.Struct, kw_only=True):
+    """What one scope uses and has used; GPU-seconds."""
+
+    #: "user:ann", "group:vision", "class:low"
+    scope: str
+    gpus: float = 0.0
+    running: int = 0
+    pending: int = 0
+    gpu_seconds: float = 0.0
+    gpu_seconds_today: float = 0.0
+    gpu_seconds_week: float = 0.0
+    #: decayed by the policy's half-life: what fair-share goes by
+    gpu_seconds_recent: float = 0.0
+    share: float | None = None
+    limits: dict[str, float] = {}
+
+
+class ReservationRecord(msgspec.Struct, kw_only=True):
+    """GPUs kept for one scope for a while."""
+
+    name: str
+    scope: str
+    gpus: int
+    starts_at: str
+    ends_at: str
+
+
 class ErrorRecord(msgspec.Struct, kw_only=True):
     """Every error of every route has this shape."""
 

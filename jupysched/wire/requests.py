@@ -111,6 +111,41 @@ class Policy(Ask, tag="policy"):
     settings: dict[str, str] = {}
 
 
+class Limit(Ask, tag="limit"):
+    """What one scope may use at most ('user:ann', 'group:vision', 'class:low', 'user:*'); no limits: take them away.
+    Answer: list of UsageRecord."""
+
+    scope: str
+    limits: dict[str, float] = {}
+
+
+class Share(Ask, tag="share"):
+    """What a user or group is entitled to beside others under the same parent; 0 takes it away. Answer: list of UsageRecord."""
+
+    scope: str
+    share: float = 1.0
+    parent: str = ""
+
+
+class Reserve(Ask, tag="reserve"):
+    """Keep GPUs for one scope from a time to a time (unix seconds). gpus=0 ends the reservation.
+    Answer: list of ReservationRecord."""
+
+    name: str
+    scope: str = ""
+    gpus: int = 0
+    starts_at: float = 0.0
+    ends_at: float = 0.0
+
+
+class Reservations(Ask, tag="reservations"):
+    """Answer: list of ReservationRecord."""
+
+
+class Usage(Ask, tag="usage"):
+    """Who uses, and has used, how much. Answer: list of UsageRecord."""
+
+
 class Shutdown(Ask, tag="shutdown"):
     """The daemon ends; jobs go on. Answer: true."""
 
@@ -130,5 +165,10 @@ Request = (
     | Watch
     | Drain
     | Policy
+    | Limit
+    | Share
+    | Reserve
+    | Reservations
+    | Usage
     | Shutdown
 )
