@@ -1,14 +1,19 @@
-"""Why a job waits, and when it should start, in one plain sentence. From the same state that decide reads."""
+"""Why a job waits, when it should start, and what would help, in one plain sentence. From what decide reads and does."""
 
 from __future__ import annotations
 
-import heapq
+import math
 from dataclasses import dataclass
 
+from jupysched.core.forecast import forecast
 from jupysched.core.job import Job, JobId
-from jupysched.core.placement import could_ever_fit
+from jupysched.core.limits import Bound, bound_now, in_words
+from jupysched.core.placement import Room, could_ever_fit, fits_type
+from jupysched.core.reserve import withheld_from
+from jupysched.core.resources import Request
 from jupysched.core.state import State
-from jupysched.core.states import REASONS, JobState, Reason
+from jupysched.core.states import REASONS, WAITING, JobState, Reason
+from jupysched.core.whatif import shorter, smaller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,23 +23,23 @@ class Explanation:
     reason: Reason | None
     sentence: str
     position: int | None = None
-    #: unix time; None where nobody ahead has stated a length
+    #: unix time by which it should have started; None where nothing is known of how long those ahead will take
     expected_start_at: float | None = None
+    #: unix time before which it will hardly start
+    expected_start_from: float | None = None
 
 
 def explain(state: State, job_id: JobId, *, now: float) -> Explanation:
     """Return the reason and one sentence for a job in any state."""
     job = state.jobs[job_id]
-    if job.state is JobState.PENDING:
+    if job.state in WAITING:
         return _pending(state, job, now)
     if job.reason is None:
         return Explanation(reason=None, sentence="")
-    base = REASONS[job.reason]
-    return Explanation(reason=job.reason, sentence=job.detail if _is_sentence(job.detail) else base)
-
-
-def _is_sentence(detail: str) -> bool:
-    return " " in detail
+    said = job.detail if " " in job.detail else REASONS[job.reason]
+    if job.reason is Reason.PREEMPTED:
+        said = f"preempted {job.detail}" if job.detail else REASONS[job.reason]
+    return Explanation(reason=job.reason, sentence=said)
 
 
 def _pending(state: State, job: Job, now: float) -> Explanation:
@@ -46,31 +51,65 @@ def _pending(state: State, job: Job, now: float) -> Explanation:
         ]
         return Explanation(reason=Reason.DEPENDENCY, sentence=f"waits for {', '.join(names)} to succeed")
     position = state.position(job.id)
-    wanted = job.spec.request.gpus
-    unit = _unit(state, wanted)
-    if not state.nodes:
-        return Explanation(reason=Reason.NODE_DRAINED, position=position, sentence="no node has joined yet")
-    if not could_ever_fit(state, job.spec.request):
+    never = _never(state, job)
+    if never is not None:
+        return Explanation(reason=never.reason, sentence=never.sentence, position=position)
+    bound = bound_now(state, job, now) or withheld_from(state, job, now, Room(state).total, {})
+    if bound is not None:
         return Explanation(
-            reason=Reason.GANG_TOO_WIDE,
-            position=position,
-            sentence=f"needs {unit} on one node; the largest node has {state.widest_node()}",
+            reason=bound.reason, sentence=bound.sentence, position=position, expected_start_from=bound.until
         )
-    free = max((len(f) for f in state.free.values()), default=0)
-    sentence = f"needs {unit} on one node; {free or 'none'} {'is' if free <= 1 else 'are'} free"
-    if position is not None and position > 1:
-        ahead = position - 1
-        sentence += f"; {ahead} job{'s' if ahead > 1 else ''} ahead of it"
-    ending = _next_end(state)
-    if ending is not None:
-        sentence += f"; {ending}"
-    usable = sum(1 for g in state.gpus.values() if g.is_usable)
-    reason = Reason.PRIORITY if position and position > 1 else Reason.RESOURCES
-    if usable < wanted:
-        reason = Reason.NODE_DRAINED
-        sentence = f"needs {unit}; only {usable} of {len(state.gpus)} are usable now ({_drained(state)})"
-    start = _expected_start(state, job, now)
-    return Explanation(reason=reason, sentence=sentence, position=position, expected_start_at=start)
+    soon, late = _forecasts(state, now).get(job.id, (math.inf, math.inf))
+    reason, sentence = _waits(state, job, position or 1, now)
+    return Explanation(
+        reason=reason,
+        sentence=sentence + _when(soon, late, now) + _help(state, job, now),
+        position=position,
+        expected_start_at=None if math.isinf(late) else late,
+        expected_start_from=None if math.isinf(soon) else soon,
+    )
+
+
+def _forecasts(state: State, now: float) -> dict[JobId, tuple[float, float]]:
+    if state.forecasts[0] != state.version:
+        state.forecasts = (state.version, forecast(state, now))
+    return state.forecasts[1]
+
+
+def _never(state: State, job: Job) -> Bound | None:
+    """Why it cannot start while the nodes are what they are."""
+    request = job.spec.request
+    if not state.nodes:
+        return Bound(reason=Reason.NODE_DRAINED, sentence="no node has joined yet")
+    unit = _unit(state, request.gpus)
+    if not could_ever_fit(state, request):
+        most = _most(state, request, usable=False)
+        what = (
+            f"the largest node has {most}" if most < request.gpus else "no node has the CPU cores and RAM it asks for"
+        )
+        return Bound(reason=Reason.GANG_TOO_WIDE, sentence=f"needs {unit}{_kind(request)} on one node; {what}")
+    if not could_ever_fit(state, request, usable=True):
+        most = _most(state, request, usable=True)
+        said = [s for g in state.gpus.values() for s in (*g.drains.values(), *g.foreign)]
+        why = f" ({said[0]})" if said else ""
+        return Bound(
+            reason=Reason.NODE_DRAINED,
+            sentence=f"needs {unit}{_kind(request)}; only {most} of one node are usable now{why}",
+        )
+    return None
+
+
+def _most(state: State, request: Request, *, usable: bool) -> int:
+    """GPUs of the asked kind on the node that has most."""
+    counts = (
+        sum(
+            1
+            for g in n.gpus
+            if g in state.gpus and fits_type(state.gpus[g], request) and (state.gpus[g].is_usable or not usable)
+        )
+        for n in state.nodes.values()
+    )
+    return max(counts, default=0)
 
 
 def _unit(state: State, wanted: int) -> str:
@@ -78,43 +117,59 @@ def _unit(state: State, wanted: int) -> str:
     return f"{wanted} {'CPU slot' if slots else 'GPU'}{'s' if wanted != 1 else ''}"
 
 
-def _drained(state: State) -> str:
-    said = [s for g in state.gpus.values() for s in (*g.drains.values(), *g.foreign)]
-    return said[0] if said else "drained"
+def _kind(request: Request) -> str:
+    if request.gpu_memory_bytes:
+        return f" with {request.gpu_memory_bytes / (1 << 30):.3g} GiB"
+    return f" of type {request.gpu_type}" if request.gpu_type else ""
 
 
-def _next_end(state: State) -> str | None:
-    running = [state.jobs[j] for j in state.holding]
-    if not running:
-        return None
+def _waits(state: State, job: Job, position: int, now: float) -> tuple[Reason, str]:
+    """What it waits for, and who is ahead."""
+    request = job.spec.request
+    room = Room(state)
+    free = max((len(f) for f in room.free.values()), default=0)
+    where = " on one node" if request.nodes == 1 and request.gpus > 1 else ""
+    sentence = f"needs {_unit(state, request.gpus)}{_kind(request)}{where}; {free or 'none'} {'is' if free <= 1 else 'are'} free"
+    if position > 1:
+        ahead = next(iter(state.queue(now)), None)
+        who = f"job {ahead.id} ({ahead.spec.name}, {ahead.spec.user})" if ahead is not None else "another"
+        more = position - 2
+        sentence += f"; {who}{f' and {more} more' if more else ''} {'are' if more else 'is'} ahead of it"
+    ending = _next_end(state, now)
+    if ending:
+        sentence += f"; {ending}"
+    fits = room.place(request) is not None
+    if fits and position == 1:
+        return Reason.RESOURCES, "starts now"
+    return (Reason.PRIORITY if position > 1 else Reason.RESOURCES), sentence
+
+
+def _next_end(state: State, now: float) -> str:
+    """Which running job must end first."""
+    if state.deadlines:
+        end, job_id = state.deadlines[0]
+        job = state.jobs[job_id]
+        return f"job {job_id} ({job.spec.name}, {job.spec.user}) ends {in_words(max(0.0, end - now))} at the latest"
+    running = [j for j in state.holding.values() if j.state is not JobState.STOPPING]
     if len(running) == 1:
         return f"job {running[0].id} ({running[0].spec.name}, {running[0].spec.user}) is running"
-    return f"{len(running)} jobs are running"
+    return f"{len(running)} jobs are running" if running else ""
 
 
-def _expected_start(state: State, job: Job, now: float) -> float | None:
-    """When enough GPUs come free if every job ahead runs to its --time; None if one of them has not stated any."""
-    frees: list[tuple[float, int]] = [(now, state.free_gpus())]
-    for holder_id in state.holding:
-        holder = state.jobs[holder_id]
-        limit = holder.spec.request.time_limit_s
-        if limit is None:
-            return None
-        frees.append(((holder.started_at or now) + limit, holder.spec.request.gpus))
-    heapq.heapify(frees)
-    have, at = 0, now
-    for ahead in state.queue():
-        need = ahead.spec.request.gpus
-        while have < need:
-            if not frees:
-                return None
-            at_free, count = heapq.heappop(frees)
-            at, have = max(at, at_free), have + count
-        if ahead.id == job.id:
-            return at
-        have -= need
-        limit = ahead.spec.request.time_limit_s
-        if limit is None:
-            return None
-        heapq.heappush(frees, (at + limit, need))
-    return None
+def _when(soon: float, late: float, now: float) -> str:
+    if math.isinf(soon) or (soon <= now and late <= now):
+        return ""
+    if math.isinf(late) or late - soon < 90:
+        return f"; should start {in_words(max(0.0, soon - now))}" + ("" if not math.isinf(late) else " at the earliest")
+    return f"; should start {in_words(max(0.0, soon - now))} to {in_words(late - now).removeprefix('in ')}"
+
+
+def _help(state: State, job: Job, now: float) -> str:
+    """What would start now instead, if anything would."""
+    if job.state is not JobState.PENDING or not state.free_gpus():
+        return ""
+    fewer = smaller(state, job, now)
+    if fewer is not None:
+        return f"; {_unit(state, fewer)} would start now"
+    seconds = shorter(state, job, now)
+    return f"; with --time {seconds / 60:g}m it would start now" if seconds is not None else ""

@@ -73,7 +73,8 @@ def join_lane(state: State, job: Job) -> None:
     state.standing[job.id] = (lane, entry)
 
 
-def _leave_lane(state: State, job: Job) -> None:
+def leave_lane(state: State, job: Job) -> None:
+    """Take it out of its lane, if it stands in one."""
     stood = state.standing.pop(job.id, None)
     if stood is None:
         return
@@ -117,7 +118,7 @@ def _leave(state: State, job: Job) -> None:
     if job.state in WAITING:
         state.blocked.discard(job.id)
         state.hopeless.discard(job.id)
-        _leave_lane(state, job)
+        leave_lane(state, job)
         state.ledger.queued(scopes_of(job), -1)
     elif job.state in HOLDING:
         state.holding.pop(job.id, None)

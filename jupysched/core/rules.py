@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: limit -> what it means, as `jupysched policy` prints it
+#: limit -> what it means, as `jupysched limit` takes it
 LIMITS: dict[str, str] = {
     "gpus": "GPUs held at once",
     "running": "jobs running at once",

@@ -68,6 +68,8 @@ class State:
     now: float = 0.0
     #: what could fit if all were free, remembered from one question to the next; emptied when a node or GPU changes
     fits: dict[tuple[Request, bool, NodeName | None], bool] = field(default_factory=dict, compare=False, repr=False)
+    #: expected starts as of a version, remembered by explain
+    forecasts: tuple[int, dict[JobId, tuple[float, float]]] = field(default=(-1, {}), compare=False, repr=False)
     _positions: tuple[int, dict[JobId, int]] = field(default=(-1, {}), compare=False, repr=False)
 
     def queue(self, now: float | None = None) -> Iterator[Job]:
