@@ -39,13 +39,12 @@ def _figure(name: str, count: int, preload: tuple[str, ...]) -> Figure:
         after = _forked(fork, count // 4)
         fork_cpu = (fork.cpu_s() - before_cpu) * 1e3 / (count // 4)
     floor = (before + after) / 2
-    # The target is a share of the floor of the machine it was set on: 75 of 150 with torch.
     return Figure(
         name=name,
         value=rate,
         unit="jobs/s",
         floor=floor,
-        target=min(TARGET, floor / 2) if preload else TARGET,
+        target=TARGET,
         more=True,
         note=f"{count} jobs; {cost.words()} a job, bare fork {fork_cpu:.1f}; floor before {before:.0f}, after {after:.0f}",
     )

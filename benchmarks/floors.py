@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,18 +88,16 @@ def copy_s(source: Any) -> float:
 
 
 def write_s(source: Any, folder: Path) -> float:
-    """Writing this buffer to a new file, in blocks."""
+    """Writing this buffer to a new file, in blocks. The file stays: pages that were freed just now would flatter the next one."""
     view = memoryview(source).cast("B")
-    path = folder / f"floor-{os.getpid()}"
     began = time.perf_counter()
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    fd, _ = tempfile.mkstemp(dir=folder, prefix="floor-")
     try:
         for start in range(0, view.nbytes, BLOCK_BYTES):
             os.pwrite(fd, view[start : start + BLOCK_BYTES], start)
         return time.perf_counter() - began
     finally:
         os.close(fd)
-        path.unlink()
 
 
 class Commits:
