@@ -28,6 +28,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(300))
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Keep what the page and the daemon's log looked like when a test failed."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if report.when == "call" and report.failed and isinstance(lab, Lab):
+        lab.shot(f"failed-{item.name.split('[')[0]}")
+        log = lab.server.home / "daemon.log"
+        report.sections.append(("daemon.log", log.read_text()[-4000:] if log.exists() else "there is none"))
+        report.sections.append(("jobs", lab.server.api("jobs?limit=20").body.decode()[-4000:]))
+
+
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Debian's chromium; as root it has no sandbox."""

@@ -23,6 +23,8 @@ def held(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_jobs_are_found_chosen_opened_and_cancelled_by_keys(lab: Lab, held: list[int]) -> None:
     sidebar = lab.show_sidebar()
+    # Lab's launcher takes the focus a moment after the page is there.
+    expect(lab.page.locator(".jp-Launcher")).to_be_focused()
     keyboard = lab.page.keyboard
     sidebar.get_by_role("searchbox").focus()
     keyboard.type("kept held")

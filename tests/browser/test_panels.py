@@ -35,6 +35,7 @@ def panel(lab: Lab) -> FrameLocator:
 
 
 def test_losses_of_two_jobs_are_compared_and_follow_the_theme(lab: Lab, trained: list[int]) -> None:
+    lab.save()
     lab.run("application:close-all")
     lab.run("jupysched:open-loss", {"jobs": trained})
     frame = panel(lab)
@@ -52,6 +53,7 @@ def test_losses_of_two_jobs_are_compared_and_follow_the_theme(lab: Lab, trained:
 
 @pytest.mark.parametrize("name", ["utilization", "queue", "usage"])
 def test_the_other_panels_draw(lab: Lab, trained: list[int], name: str) -> None:
+    lab.save()
     lab.run("application:close-all")
     lab.run(f"jupysched:open-{name}")
     frame = panel(lab)
