@@ -157,7 +157,7 @@ def _stopping(job: Job, event: ev.StopOrdered) -> Job:
 
 def _frozen_or_thawed(job: Job, event: ev.Suspended | ev.Resumed) -> Job:
     if isinstance(event, ev.Suspended):
-        ran = max(0.0, event.at - (job.started_at or event.at))
+        ran = max(0.0, event.at - job.started_at) if job.started_at is not None else 0.0
         return evolve(
             job, state=S.SUSPENDED, allocation=None, frozen_s=ran, started_at=None, queued_at=event.at,
             reason=Reason.PREEMPTED, detail=event.detail, preemptions=job.preemptions + 1,

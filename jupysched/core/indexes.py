@@ -7,7 +7,7 @@ from typing import TypeVar
 from sortedcontainers import SortedList, SortedSet
 
 from jupysched.core.job import Job, JobId, scopes_of
-from jupysched.core.lanes import Lane, lane_key
+from jupysched.core.lanes import Entry, Lane, lane_key
 from jupysched.core.limits import deadline_of
 from jupysched.core.resources import Allocation, Gpu, GpuId, NodeName
 from jupysched.core.state import State
@@ -82,6 +82,12 @@ def leave_lane(state: State, job: Job) -> None:
     lane.entries.remove(entry)
     if not lane.entries:
         del state.lanes[lane.key]
+
+
+def return_to_lane(state: State, job: JobId, lane: Lane, entry: Entry) -> None:
+    """Put it back exactly where it stood."""
+    state.lanes.setdefault(lane.key, lane).entries.add(entry)
+    state.standing[job] = (lane, entry)
 
 
 def rebuild_lanes(state: State) -> None:

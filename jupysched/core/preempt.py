@@ -146,7 +146,8 @@ class Contest:
             if left >= count:
                 left -= count
             else:
-                lost += len(held.gpus) * (1.0 + self.now - (job.granted_at or self.now))
+                since = job.granted_at if job.granted_at is not None else self.now
+                lost += len(held.gpus) * (1.0 + self.now - since)
         return (lost, free)
 
     def stops(self) -> list[Action]:

@@ -6,21 +6,25 @@ from dataclasses import replace
 
 from jupysched.core.actions import Grant
 from jupysched.core.cycle import Cycle
-from jupysched.core.indexes import join_lane, leave_lane
+from jupysched.core.indexes import join_lane, leave_lane, return_to_lane
 from jupysched.core.job import Job, JobId, JobSpec
 from jupysched.core.resources import Request
 from jupysched.core.state import State
 from jupysched.core.states import JobState
 
 
-def would_start(state: State, spec: JobSpec, now: float) -> bool:
-    """Would a job of this spec, submitted now, be granted GPUs in the next cycle? The state is left as it was."""
+def would_start(state: State, spec: JobSpec, now: float, *, instead: Job) -> bool:
+    """Would a job of this spec, submitted now instead of one that waits, be granted GPUs in the next cycle?
+
+    The state is left as it was."""
     if state.order is None:
         return False
     number = JobId(state.next_id)
     job = Job(
         id=number, spec=spec, state=JobState.PENDING, priority=spec.priority, submitted_at=now, since=now, queued_at=now
     )
+    stood = state.standing.get(instead.id)
+    leave_lane(state, instead)
     state.jobs[number] = job
     try:
         join_lane(state, job)
@@ -28,6 +32,8 @@ def would_start(state: State, spec: JobSpec, now: float) -> bool:
     finally:
         leave_lane(state, job)
         del state.jobs[number]
+        if stood is not None:
+            return_to_lane(state, instead.id, *stood)
     return any(isinstance(a, Grant) and a.job == number for a in actions)
 
 
@@ -38,7 +44,7 @@ def smaller(state: State, job: Job, now: float) -> int | None:
         return None
     most = max((len(f) for f in state.free.values()), default=0)
     for gpus in range(min(asked - 1, most), 0, -1):
-        if would_start(state, _with(job.spec, replace(job.spec.request, gpus=gpus)), now):
+        if would_start(state, _with(job.spec, replace(job.spec.request, gpus=gpus)), now, instead=job):
             return gpus
     return None
 
@@ -49,7 +55,7 @@ def shorter(state: State, job: Job, now: float) -> float | None:
     for seconds in (4 * 3600.0, 3600.0, 1200.0, 300.0):
         if limit is not None and seconds >= limit:
             continue
-        if would_start(state, _with(job.spec, replace(job.spec.request, time_limit_s=seconds)), now):
+        if would_start(state, _with(job.spec, replace(job.spec.request, time_limit_s=seconds)), now, instead=job):
             return seconds
     return None
 

@@ -15,12 +15,11 @@ from hypothesis.stateful import (
 )
 
 from jupysched.core import events as ev
-from jupysched.core.actions import Grant, Resume, Stop
 from jupysched.core.decide import decide
 from jupysched.core.explain import explain
 from jupysched.core.fold import EVENT_NAMES, fold, is_heard
 from jupysched.core.invariants import check
-from jupysched.core.job import Exit, JobId, Priority
+from jupysched.core.job import Exit, Priority
 from jupysched.core.policies import POLICIES
 from jupysched.core.resources import GpuId, GpuKind, NodeName
 from jupysched.core.state import State
@@ -52,7 +51,8 @@ class House(RuleBasedStateMachine):
         for job_id, old in before.items():
             new = self.state.jobs.get(job_id)
             if new is not None and new.state is not old.state:
-                assert name is not None and new.state in TRANSITIONS[old.state, name], (old.state, name, new.state)
+                assert name is not None
+                assert new.state in TRANSITIONS[old.state, name], (old.state, name, new.state)
 
     @initialize(chosen=st.sampled_from(SETTINGS), slots=st.booleans())
     def begin(self, chosen, slots):
@@ -229,7 +229,8 @@ class House(RuleBasedStateMachine):
         for job in self.state.jobs.values():
             told = explain(self.state, job.id, now=self.now)
             if job.state is JobState.PENDING:
-                assert told.sentence and told.reason is not None
+                assert told.sentence
+                assert told.reason is not None
 
     @invariant()
     def all_is_well(self):

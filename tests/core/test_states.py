@@ -38,7 +38,9 @@ def test_only_a_grant_and_a_resumption_give_gpus():
 
 
 def test_states_that_wait_hold_and_ended_do_not_overlap():
-    assert not WAITING & HOLDING and not WAITING & ENDED and not HOLDING & ENDED
+    assert not WAITING & HOLDING
+    assert not WAITING & ENDED
+    assert not HOLDING & ENDED
 
 
 def test_every_reason_has_a_sentence():

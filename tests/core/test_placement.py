@@ -1,0 +1,143 @@
+"""A gang is whole, on one node, on its best links; what is counted is never given twice."""
+
+import pytest
+
+from jupysched.core import events as ev
+from jupysched.core.fold import fold
+from jupysched.core.placement import Room
+from jupysched.core.resources import Gpu, GpuId, Node, NodeName, Request
+from jupysched.core.topology import choose_linked, width_of
+from tests.core.builders import GIB, a_state, applied, asked, ended, granted, job, joined, running
+
+#: two islands of four: NVLink inside, PCIe and the link between CPUs outside
+ISLANDS = {(a, b): "NVLink x12" if a // 4 == b // 4 else "SYS" for a in range(8) for b in range(a + 1, 8)}
+
+
+def gpus(*indexes: int) -> list[Gpu]:
+    return [Gpu(id=GpuId(f"g{i}"), node=NodeName("n"), index=i, name="H200") for i in indexes]
+
+
+def node(links: dict[tuple[int, int], str]) -> Node:
+    return Node(name=NodeName("n"), cpus=8, memory_bytes=GIB, gpus=(), links=links)
+
+
+def test_links_are_ordered_from_nvlink_to_sys():
+    widths = [width_of(link) for link in ("NVLink x12", "NVLink x4", "NVLink", "PIX", "PXB", "PHB", "NODE", "SYS", "?")]
+    assert widths == sorted(widths, reverse=True)
+    assert len(set(widths)) == len(widths)
+
+
+def test_a_pair_is_taken_where_the_worst_link_is_widest():
+    chosen, note = choose_linked(node(ISLANDS), gpus(0, 1 + 3, 5, 2), 2)
+    assert {g.index for g in chosen} in ({4, 5}, {0, 2})
+    assert "NVLink x12" in note
+
+
+def test_a_choice_says_what_the_others_would_have_been():
+    links = {(0, 1): "SYS", (4, 5): "NVLink x12", (0, 4): "SYS", (0, 5): "SYS", (1, 4): "SYS", (1, 5): "SYS"}
+    chosen, note = choose_linked(node(links), gpus(0, 1, 4, 5), 2)
+    assert [g.index for g in chosen] == [4, 5]
+    assert note == "GPUs 4,5: NVLink x12; 0,1 only over PCIe and the link between CPUs (SYS)"
+
+
+def test_among_equal_sets_the_rest_stays_best_linked():
+    # All pairs of 0..3 are alike, but 2,3 with 6,7 are an island: taking 0,1 leaves it whole.
+    links = dict.fromkeys([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (2, 6), (3, 6)], "PIX")
+    chosen, _ = choose_linked(node(links), gpus(0, 1, 2, 3, 6), 2)
+    assert {g.index for g in chosen} == {0, 1}
+
+
+def test_a_wide_gang_finds_the_node_that_small_jobs_left_alone():
+    state = a_state(joined("n1", 8), joined("n2", 8), *(asked(n, at=n) for n in range(1, 9)))
+    applied(state, 10)
+    assert {job(state, n).allocation.nodes[0] for n in range(1, 9)} == {"n1"}
+    fold(state, asked(9, 8, at=11))
+    assert granted(applied(state, 11)) == [9]
+
+
+def test_a_gang_is_never_spread_unless_it_says_so():
+    state = a_state(joined("n1", 4), joined("n2", 4), asked(1, 1), asked(2, 4), asked(3, 6), asked(4, 5, nodes=0))
+    applied(state, 1)
+    assert running(state) == [1, 2]
+    ended(state, 1, 2)
+    ended(state, 2, 2)
+    applied(state, 3)
+    assert sorted(job(state, 4).allocation.nodes) == ["n1", "n2"]
+    assert len(job(state, 4).allocation.gpus) == 5
+
+
+def test_the_type_that_was_asked_for_is_given():
+    state = a_state(
+        joined("n1", 2, gpu_name="NVIDIA A100"), joined("n2", 2, gpu_name="NVIDIA H200"), asked(1, gpu_type="h200")
+    )
+    applied(state, 1)
+    assert job(state, 1).allocation.nodes == ("n2",)
+
+
+def test_cores_and_memory_of_a_node_are_granted_once():
+    state = a_state(
+        joined("n1", 4, cpus=8, memory=10 * GIB), *(asked(n, cpus=3, memory_bytes=2 * GIB) for n in range(1, 5))
+    )
+    applied(state, 1)
+    assert running(state) == [1, 2]
+    ended(state, 1, 2)
+    applied(state, 2)
+    assert running(state) == [2, 3]
+
+
+def test_a_job_without_gpus_takes_a_core():
+    state = a_state(joined("n1", 1, cpus=2), asked(1, 0), asked(2, 0), asked(3, 0))
+    applied(state, 1)
+    assert running(state) == [1, 2]
+
+
+def test_shares_of_a_gpu_fit_its_memory_and_never_an_exclusive_job():
+    share = {"gpu_memory_bytes": 30 * GIB}
+    state = a_state(joined("n1", 2), *(asked(n, at=n, **share) for n in range(1, 4)), asked(4, 1, at=4))
+    applied(state, 5)
+    held = {n: job(state, n).allocation for n in range(1, 4)}
+    # Two fit one GPU of 80 GiB; the third takes the other GPU, and then none is left for a whole one.
+    assert held[1].gpus == held[2].gpus != held[3].gpus
+    assert running(state) == [1, 2, 3]
+    for n in (1, 2):
+        ended(state, n, 6)
+    applied(state, 7)
+    assert running(state) == [3, 4]
+
+
+def test_a_share_counts_as_a_part_of_a_gpu_in_accounts():
+    state = a_state(joined("n1", 1), asked(1, gpu_memory_bytes=20 * GIB))
+    applied(state, 0)
+    ended(state, 1, 100)
+    assert state.ledger.seen("user:ann").total == pytest.approx(25.0)
+
+
+def test_drained_and_foreign_gpus_are_left_out():
+    state = a_state(
+        joined("n1", 3),
+        ev.GpuDrained(at=0, gpu=GpuId("n1-0"), cause="admin", sentence="drained by root"),
+        ev.GpuForeign(at=0, gpu=GpuId("n1-1"), sentences=("PID 812, user ann, 3.1 GiB",)),
+        asked(1),
+        asked(2),
+    )
+    applied(state, 1)
+    assert job(state, 1).allocation.gpus == ("n1-2",)
+    assert running(state) == [1]
+
+
+def test_an_admins_drain_outlives_a_rejoin_and_a_node_may_come_back_smaller():
+    state = a_state(
+        joined("n1", 3),
+        ev.GpuDrained(at=0, gpu=GpuId("n1-0"), cause="admin", sentence="drained by root"),
+        joined("n1", 2),
+    )
+    assert "admin" in state.gpus[GpuId("n1-0")].drains
+    assert GpuId("n1-2") not in state.gpus
+
+
+def test_a_room_does_not_touch_the_state():
+    state = a_state(joined("n1", 4))
+    room = Room(state)
+    room.take(room.place(Request(gpus=3)))
+    assert room.total == 1
+    assert state.free_gpus() == 4
