@@ -70,7 +70,10 @@ class State:
     fits: dict[tuple[Request, bool, NodeName | None], bool] = field(default_factory=dict, compare=False, repr=False)
     #: expected starts as of a version, remembered by explain
     forecasts: tuple[int, dict[JobId, tuple[float, float]]] = field(default=(-1, {}), compare=False, repr=False)
-    _positions: tuple[int, dict[JobId, int]] = field(default=(-1, {}), compare=False, repr=False)
+    #: the version of which the next two speak; the head of its queue, by place; the rest of it
+    _placed: int = field(default=-1, compare=False, repr=False)
+    _places: dict[JobId, int] = field(default_factory=dict, compare=False, repr=False)
+    _unplaced: Iterator[Job] = field(default_factory=lambda: iter(()), compare=False, repr=False)
 
     def queue(self, now: float | None = None) -> Iterator[Job]:
         """Jobs that wait for GPUs, in the order of the policy."""
@@ -94,9 +97,12 @@ class State:
         """1 for the head of the queue; None if the job does not wait for GPUs."""
         if job not in self.standing:
             return None
-        if self._positions[0] != self.version:
-            self._positions = (self.version, {j.id: i for i, j in enumerate(self.queue(), 1)})
-        return self._positions[1].get(job)
+        if self._placed != self.version:
+            self._placed, self._places, self._unplaced = self.version, {}, self.queue()
+        # The queue is walked as far as somebody asks: those who look at its head do not pay for its tail.
+        while job not in self._places and (ahead := next(self._unplaced, None)) is not None:
+            self._places[ahead.id] = len(self._places) + 1
+        return self._places.get(job)
 
     def free_gpus(self) -> int:
         """Number of usable GPUs that nobody holds."""

@@ -26,7 +26,7 @@ SOCKET = "launcher.sock"
 #: Seconds without connections and jobs after which the launcher ends by itself.
 LONELY_S = 600.0
 #: Seconds after an order until the next pair is forked: not while the job that just began is on its way to its first output.
-_REFILL_S = 0.006
+_REFILL_S = 0.03
 _TICK_S = 60.0
 #: How long an order that finds a directory without a shim.json waits for the one who made it.
 _SETTLE_S = 0.5

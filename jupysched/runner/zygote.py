@@ -76,6 +76,9 @@ def _prepare(preload: list[str]) -> tuple[Any, dict[str, str]]:
             import_module(name)
         except BaseException as error:  # a broken package must not cost the user every job
             failed[name] = f"{type(error).__name__}: {error}"
+    if "numpy" in sys.modules:
+        # numpy 2 loads it when first asked for, and every job asks: nine shared libraries, 6 ms of CPU.
+        import_module("numpy.random")
     values.preload()
     widgets.install()
     return shell.build(), failed
