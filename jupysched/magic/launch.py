@@ -8,19 +8,20 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from jupysched.core.errors import ClusterError
 from jupysched.magic.failure import from_job
 
-#: packages worth having in the zygote, if the notebook uses them
+#: packages worth having in the zygote, if the cell uses them: a fork of a zygote with torch costs four times one without
 PRELOADED = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "torch")
 
 
 def launch_record(cell: str, *, shell: Any, objects: Path, name: str, allow_stdin: bool, out_names: tuple[str, ...] | None,
-                  cell_name: str) -> dict[str, Any]:
-    """The whole record. Raises ClusterError if the working directory is gone."""
+                  cell_name: str, packages: Collection[str]) -> dict[str, Any]:
+    """The whole record; `packages`: what the cell and its values import. Raises ClusterError if the working directory is gone."""
     return {
         "executable": sys.executable,
         "prefix": sys.prefix,
@@ -29,7 +30,7 @@ def launch_record(cell: str, *, shell: Any, objects: Path, name: str, allow_stdi
         "sys_path": [str(part) for part in sys.path],
         "umask": _umask(),
         "argv": [str(word) for word in getattr(sys, "argv", [""])],
-        "preload": [m for m in PRELOADED if m in sys.modules or (m == "torch" and "torch" in cell)],
+        "preload": [m for m in PRELOADED if m in packages],
         "cell": cell,
         "cell_name": cell_name,
         "execution_count": int(getattr(shell, "execution_count", 1)),

@@ -88,7 +88,7 @@ def draft(desk: Desk, asked: Asked, source: str, directory: Path, *, cell: AnyCe
                              transform=shell.transform_cell if shell is not None else None)
     packed.write(directory / spool.INPUT)
     launch = launch_record(source, shell=shell, objects=store.folder, name=name, allow_stdin=allow_stdin,
-                           out_names=asked.out_names, cell_name=cell_name)
+                           out_names=asked.out_names, cell_name=cell_name, packages=packed.packages)
     spool.write_json(str(directory / spool.LAUNCH), launch)
     return Draft(spec=spec, packed=packed)
 

@@ -62,6 +62,8 @@ class Packed:
     sent: Sent
     #: bytes of the pickle and of the buffers that travel
     nbytes: int
+    #: packages that the job imports for these values and by its own imports (top-level names)
+    packages: frozenset[str]
     writer: PayloadWriter
     header: dict[str, Any]
 
@@ -112,8 +114,17 @@ def pack_inputs(
         ambient=header["ambient"],
         copies=writer.pickler.tensors.copies,
     )
+    packages = frozenset(writer.pickler.packages | {name.partition(".")[0] for name in found.imports})
     nbytes = writer.body.tell() + writer.pickler.out_of_band_bytes
-    return Packed(report=tuple(packing.report), reads=found, sent=sent, nbytes=nbytes, writer=writer, header=header)
+    return Packed(
+        report=tuple(packing.report),
+        reads=found,
+        sent=sent,
+        nbytes=nbytes,
+        packages=packages,
+        writer=writer,
+        header=header,
+    )
 
 
 class _Packing:

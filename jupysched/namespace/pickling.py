@@ -32,6 +32,19 @@ _FUNCTION_NAMES = ("__defaults__", "__kwdefaults__", "__annotations__", "__qualn
 _LruWrapper = type(functools.lru_cache(lambda: None))
 
 
+def package_of(obj: Any, kind: type) -> str:
+    """Return the top-level package that rebuilding this object imports."""
+    if kind is types.ModuleType:
+        name = obj.__name__
+    else:
+        name = (
+            getattr(obj, "__module__", None)
+            if kind is types.FunctionType or issubclass(kind, type)
+            else kind.__module__
+        )
+    return str(name).partition(".")[0]
+
+
 class NotebookPickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Pickles variables of `home`, the namespace of a notebook or job."""
 
@@ -53,6 +66,8 @@ class NotebookPickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.buffers: list[str] = []
         #: names that functions of the notebook read, in the order in which they were met
         self.globals_read: dict[str, None] = {}
+        #: packages that whoever rebuilds these values imports (top-level names)
+        self.packages: set[str] = set()
         #: every name and attribute that functions of the notebook mention
         self.mentioned: set[str] = set()
         #: files whose source may exist in the notebook only
@@ -88,6 +103,7 @@ class NotebookPickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         """Return how this object travels, or NotImplemented for the usual way."""
         kind = type(obj)
+        self.packages.add(package_of(obj, kind))
         if kind is types.FunctionType:
             return self.reduce_function(obj)
         special = _REDUCERS.get(kind)

@@ -47,7 +47,7 @@ def test_the_job_inherits_what_the_notebook_has_now(
     monkeypatch.syspath_prepend("/somewhere/else")
     before = os.umask(0o027)
     try:
-        job = submitted(desk, "--out model", "model = torch.nn.Linear(1, 1)")
+        job = submitted(desk, "--out model", "import torch\nmodel = torch.nn.Linear(1, 1)")
     finally:
         os.umask(before)
     launch = json.loads((Path(job.directory) / spool.LAUNCH).read_bytes())
@@ -58,9 +58,22 @@ def test_the_job_inherits_what_the_notebook_has_now(
     assert launch["executable"] == sys.executable
     assert "torch" in launch["preload"]
     assert launch["out_names"] == ["model"]
-    assert launch["cell"] == "model = torch.nn.Linear(1, 1)"
+    assert launch["cell"] == "import torch\nmodel = torch.nn.Linear(1, 1)"
     assert launch["allow_stdin"] is False
     assert launch["interactivity"] == "last_expr"
+
+
+def test_the_zygote_needs_only_what_this_cell_and_its_values_use(desk: Desk, twin: TwinDaemon) -> None:
+    desk.shell.run_cell("import numpy, torch\nvalues = numpy.zeros(3)\nnet = torch.nn.Linear(1, 1)")
+
+    def preload(cell: str) -> list[str]:
+        launch = json.loads((Path(submitted(desk, "", cell).directory) / spool.LAUNCH).read_bytes())
+        return list(launch["preload"])
+
+    assert preload("print(1)") == []
+    assert preload("print(values)") == ["numpy"]
+    assert "torch" in preload("print(net)")
+    assert preload("from torch.nn import functional") == ["torch"]
 
 
 def test_files_are_for_the_user_alone(desk: Desk, twin: TwinDaemon) -> None:
