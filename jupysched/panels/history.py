@@ -23,6 +23,8 @@ METRICS: dict[str, str] = {
 }
 FINE_S, FINE_KEPT = 1.0, 3600
 COARSE_S, COARSE_KEPT = 10.0, 8640
+#: a reading may be late on a busy machine; after this it is missing
+CARRY_S = 2.5
 
 
 class Reading(NamedTuple):
@@ -82,7 +84,7 @@ class GpuHistory:
     def carry_on(self) -> None:
         """Keep what was last heard as the reading of this second, where nothing new came. Only who holds what is still
         true then; a number that nobody read again is not."""
-        if self._clock() - self._last >= FINE_S * 1.2 and self.latest:
+        if self._clock() - self._last >= CARRY_S and self.latest:
             stale = dict.fromkeys(METRICS.values())
             self.take([msgspec.structs.replace(g, **stale) for g in self.latest.values()])
 

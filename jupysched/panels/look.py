@@ -1,4 +1,4 @@
-"""How panels look and what they share: plots, colours, theme, CSV and PNG. Knows Bokeh; knows nothing of jobs or GPUs.
+"""How panels look and what they share: plots, colours, theme. Knows Bokeh; knows nothing of jobs or GPUs.
 
 Plots are put together from their parts instead of by `figure()`: a document with 32 lines is made in a quarter of the time."""
 
@@ -11,10 +11,8 @@ from typing import Any
 from bokeh.document import Document
 from bokeh.models import (
     BasicTicker,
-    Button,
     CategoricalScale,
     ColumnDataSource,
-    CustomJS,
     DataRange1d,
     DatetimeAxis,
     DatetimeTickFormatter,
@@ -40,34 +38,9 @@ from bokeh.models import (
 
 #: told apart by those who see few colours, on light and on dark (after Okabe and Ito); a dash pattern is added past eight
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
+#: entries of a legend beside each other
+MOST_COLUMNS = 4
 DASHES = ("solid", "dashed", "dotted", "dotdash")
-DOWNLOAD = """
-const url = URL.createObjectURL(new Blob([text], {type: "text/csv;charset=utf-8"}));
-const link = document.createElement("a");
-link.href = url; link.download = name + ".csv"; link.click();
-setTimeout(() => URL.revokeObjectURL(url), 1000);
-"""
-#: the newest state of each source as a table; a text that would start a formula in a spreadsheet is quoted
-AS_CSV = """
-const cell = v => {
-  if (v === null || v === undefined || (typeof v === "number" && !isFinite(v))) return "";
-  let s = String(v);
-  if (typeof v === "string" && /^[=+@\\-\\t\\r]/.test(s)) s = "'" + s;
-  return /[",\\n]/.test(s) ? '"' + s.replaceAll('"', '""') + '"' : s;
-};
-const parts = [];
-for (const [label, source] of sources) {
-  const names = Object.keys(source.data).filter(n => !n.startsWith("_"));
-  const columns = names.map(n => Array.from(source.data[n]));
-  const rows = Math.max(0, ...columns.map(c => c.length));
-  parts.push([label ? "series" : null, ...names].filter(n => n !== null).map(cell).join(","));
-  for (let i = 0; i < rows; i++) {
-    parts.push([...(label ? [label] : []), ...columns.map((c, k) =>
-      names[k] === "time" ? new Date(c[i]).toISOString() : c[i])].map(cell).join(","));
-  }
-}
-const text = parts.join("\\n") + "\\n";
-"""
 
 
 def colour(index: int) -> str:
@@ -182,14 +155,17 @@ class Chart:
         self.legend.append(LegendItem(label={"value": label}, renderers=[renderer]))
 
     def with_legend(self) -> Plot:
-        """The plot, its legend beside it; a click on an entry hides its line."""
+        """The plot, its legend below it; a click on an entry hides its line. A line alone needs none."""
         if len(self.legend) > 1:
             legend = Legend(
                 items=self.legend,
                 click_policy="hide",
+                orientation="horizontal",
+                ncols=min(MOST_COLUMNS, len(self.legend)),
                 background_fill_alpha=0,
                 border_line_alpha=0,
-                spacing=0,
+                spacing=8,
+                margin=0,
                 padding=2,
                 label_text_color=self.theme.ink,
                 label_text_font_size="11px",
@@ -197,7 +173,9 @@ class Chart:
                 label_height=14,
                 glyph_height=14,
             )
-            self.plot.add_layout(legend, "right")
+            self.plot.add_layout(legend, "below")
+            rows = -(-len(self.legend) // MOST_COLUMNS)
+            self.plot.height += 8 + 20 * rows
         return self.plot
 
 
@@ -309,13 +287,3 @@ def _clock() -> DatetimeTickFormatter:
 def percent() -> Range1d:
     """The axis of what goes from nothing to all."""
     return Range1d(0, 101, bounds=(0, 101))
-
-
-def csv_button(sources: Sequence[tuple[str, ColumnDataSource]], *, name: str, theme: Theme) -> Button:
-    """Saves what the panel holds now."""
-    args = {f"s{i}": source for i, (_, source) in enumerate(sources)}
-    pairs = ", ".join(f"[labels[{i}], s{i}]" for i in range(len(sources)))
-    code = f"const sources = [{pairs}];\n{AS_CSV}\n{DOWNLOAD}"
-    button = Button(label="CSV", width=60, stylesheets=[style(theme)], button_type="default")
-    button.js_on_click(CustomJS(args={**args, "name": name, "labels": [label for label, _ in sources]}, code=code))
-    return button

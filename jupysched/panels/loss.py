@@ -21,6 +21,7 @@ from bokeh.models import (
 )
 
 from jupysched.panels import look, runs
+from jupysched.panels.files import csv_button
 from jupysched.panels.history import METRICS
 from jupysched.panels.loss_controls import Controls
 from jupysched.panels.training import AttemptMetrics
@@ -88,7 +89,7 @@ class View:
             sizing_mode="stretch_width",
             stylesheets=[look.style(self._theme), look.table_style(self._theme)],
         )
-        csv = look.csv_button([("", self._table)], name="training-loss-table", theme=self._theme)
+        csv = csv_button([("", self._table)], name="training-loss-table", theme=self._theme)
         self._csv = Column(children=[csv])
         first, second = self._controls.rows()
         second.children.append(self._csv)
@@ -143,7 +144,7 @@ class View:
             self._charts.children = [self._nothing()]
             return
         labelled = [(f"{j.name[:40]} ({j.id}) {n}", self._sources[j.id, n]) for j, n in lines]
-        self._csv.children = [look.csv_button(labelled, name="training-loss", theme=self._theme)]
+        self._csv.children = [csv_button(labelled, name="training-loss", theme=self._theme)]
         self._charts.children = [self._losses(lines), *self._gpus([j for j, _ in lines])]
 
     def _nothing(self) -> Div:

@@ -22,6 +22,7 @@ from bokeh.models.glyphs import Step
 from bokeh.models.renderers import GlyphRenderer
 
 from jupysched.panels import facts, look
+from jupysched.panels.files import csv_button
 from jupysched.panels.views import World
 
 RANGES: tuple[tuple[str, float], ...] = (("1 h", 3600.0), ("24 h", 86_400.0), ("7 days", 7 * 86_400.0))
@@ -55,7 +56,7 @@ class View:
         sheet = [look.style(self._theme)]
         ranges = RadioButtonGroup(labels=[label for label, _ in RANGES], active=0, width=200, stylesheets=sheet)
         ranges.on_change("active", lambda _a, _o, new: self._show_range(int(new)))
-        csv = look.csv_button([("", self._over_time)], name="gpu-queue", theme=self._theme)
+        csv = csv_button([("", self._over_time)], name="gpu-queue", theme=self._theme)
         title = Div(
             text="<b>Waits of jobs that have started</b> <span class='soft'>by class and number of GPUs</span>",
             stylesheets=sheet,

@@ -23,6 +23,7 @@ from bokeh.models import (
 )
 
 from jupysched.panels import facts, look
+from jupysched.panels.files import csv_button
 from jupysched.panels.views import World
 
 PERIOD_MS = 5000
@@ -55,7 +56,7 @@ class View:
 
     def _layout(self) -> Column:
         sheet = [look.style(self._theme)]
-        csv = look.csv_button([("", self._rows)], name="gpu-usage", theme=self._theme)
+        csv = csv_button([("", self._rows)], name="gpu-usage", theme=self._theme)
         said = Div(text="<span class='soft'>of the jobs that the queue still knows</span>", stylesheets=sheet)
         hours = NumberFormatter(format="0.000")
         columns = [

@@ -24,6 +24,7 @@ from bokeh.models import (
 )
 
 from jupysched.panels import look
+from jupysched.panels.files import csv_button
 from jupysched.panels.history import METRICS, GpuHistory, Reading
 from jupysched.panels.views import World
 from jupysched.wire.records import GpuRecord
@@ -85,8 +86,8 @@ class View:
         )
         ranges.on_change("active", lambda _a, _o, new: self._show_range(int(new)))
         sources = [(self._label(g), self._lines[g.id]) for g in self._gpus]
-        csv = look.csv_button(sources, name="gpu-utilization", theme=self._theme)
-        charts: list[Any] = [self._chart(metric) for metric in CHARTS if self._is_told(metric)]
+        csv = csv_button(sources, name="gpu-utilization", theme=self._theme)
+        charts = self._make_charts()
         said = self._said(bool(charts))
         head = Row(children=[ranges, csv], sizing_mode="stretch_width")
         return Column(children=[head, *said, self._holders(), *charts], sizing_mode="stretch_width")
@@ -119,7 +120,17 @@ class View:
         several = len({g.node for g in self._gpus}) > 1
         return f"{gpu.node} {gpu.label}" if several else gpu.label
 
-    def _chart(self, metric: Metric) -> Any:
+    def _make_charts(self) -> list[Any]:
+        """One chart a metric, one legend for all of them below the first: an entry hides its GPU everywhere."""
+        charts = [self._chart(metric) for metric in CHARTS if self._is_told(metric)]
+        if not charts:
+            return []
+        first, *others = charts
+        for place, entry in enumerate(first.legend):
+            entry.renderers = [chart.legend[place].renderers[0] for chart in charts]
+        return [first.with_legend(), *(chart.plot for chart in others)]
+
+    def _chart(self, metric: Metric) -> look.Chart:
         y_range = look.percent() if metric.unit == "%" else None
         tips = [("", "$name"), ("", f"@{metric.name}{{0.0}} {metric.unit}"), ("", "@time{%H:%M:%S}")]
         made = look.chart(
@@ -127,7 +138,7 @@ class View:
         )
         for index, gpu in enumerate(self._gpus):
             made.line(self._lines[gpu.id], x="time", y=metric.name, label=self._label(gpu), index=index)
-        return made.with_legend()
+        return made
 
     def _holders(self) -> Any:
         labels = [self._label(g) for g in self._gpus]

@@ -22,8 +22,9 @@ def job_row(record: JobRecord, root: str = "") -> JobRow:
     """The record as a list needs it; `path` is the notebook's, as this server's pages open it."""
     row = msgspec.convert(record, JobRow, from_attributes=True)
     notebook = record.origin.get("notebook", "")
+    row.origin = {k: v for k, v in record.origin.items() if k == "cell_id"}
     if root and notebook.startswith(root + "/"):
-        row.origin = {**record.origin, "path": notebook[len(root) + 1 :]}
+        row.origin["path"] = notebook[len(root) + 1 :]
     row.directory = ""
     row.gpu_ids = []
     return row

@@ -15,6 +15,7 @@ from tests.waiting import eventually
 #: a loaded machine starts a kernel in this time
 SLOW_MS = 90_000
 _names = itertools.count(1)
+expect.set_options(timeout=60_000)
 
 
 class Lab:

@@ -48,7 +48,10 @@ def test_what_was_not_told_stays_unknown_also_in_means() -> None:
 def test_a_number_that_nobody_read_again_is_not_carried_on_but_its_holder_is() -> None:
     history, clock = a_history()
     history.take([a_gpu(utilization_percent=90.0, jobs=[7])])
-    clock.advance(2)
+    clock.advance(1.5)
+    history.carry_on()
+    assert len(history.readings("G", since=0.0)) == 1
+    clock.advance(1.5)
     history.carry_on()
     last = history.readings("G", since=0.0)[-1]
     assert (last.values[0], last.jobs) == (None, (7,))

@@ -1,5 +1,7 @@
 """A page that says what it saw last is told exactly what changed since, or everything."""
 
+import msgspec
+
 from jupysched.server.picture import MOST_CHANGES, MOST_ENDED, Picture
 from jupysched.wire.browser import LossRecord
 from jupysched.wire.records import DaemonRecord, GpuRecord, JobRecord
@@ -103,3 +105,16 @@ def test_a_row_tells_no_directory_and_the_path_that_pages_know() -> None:
     row = picture.refresh().jobs[0]
     assert (row.directory, row.origin["path"]) == ("", "a/b.ipynb")
     assert picture.jobs[1].directory == "/home/ann/x"
+
+
+def test_a_thousand_jobs_are_half_a_megabyte_at_most() -> None:
+    jobs = [
+        a_job(
+            n, why="needs 1 GPU on one node; none is free; 12 jobs ahead of it; 8 jobs are running", reason="priority", position=n,
+            submitted_at="2026-11-30T14:44:51.312Z", expected_start_at="2026-11-30T14:44:51.312Z", waited_s=1234.567,
+            directory="/home/ann/.local/state/jupysched/jobs/0123456789abcdef0123456789abcdef",
+            origin={"cell_id": "0123456789ab", "notebook": "/home/ann/work/train.ipynb", "kernel_id": "k" * 36},
+        )
+        for n in range(1000)
+    ]  # fmt: skip
+    assert len(msgspec.json.encode(a_picture(*jobs).refresh())) < 500_000

@@ -83,6 +83,8 @@ export const panels: JupyterFrontEndPlugin<void> = {
       app.serviceManager.serverSettings.baseUrl,
       'jupysched/panels'
     );
+    /** panels opened so far, the newest first */
+    const beside: string[] = [];
     for (const [rank, panel] of all.entries()) {
       const tracker = new WidgetTracker<MainAreaWidget<PanelFrame>>({
         namespace: `jupysched-${panel.path}`
@@ -115,7 +117,16 @@ export const panels: JupyterFrontEndPlugin<void> = {
             widget.title.label = panel.label;
             widget.title.icon = panel.icon;
             widget.title.closable = true;
-            app.shell.add(widget, 'main', { mode: 'split-right' });
+            // Panels share one area: each that is split off would leave less for all.
+            const ref = beside.find(id => find(app, id));
+            app.shell.add(
+              widget,
+              'main',
+              ref === undefined
+                ? { mode: 'split-right' }
+                : { mode: 'tab-after', ref }
+            );
+            beside.unshift(id);
             void tracker.add(widget);
           }
           app.shell.activateById(widget.id);
@@ -152,3 +163,8 @@ export const panels: JupyterFrontEndPlugin<void> = {
     }
   }
 };
+
+/** Is a widget with this id in the main area? */
+function find(app: JupyterFrontEnd, id: string): boolean {
+  return [...app.shell.widgets('main')].some(widget => widget.id === id);
+}

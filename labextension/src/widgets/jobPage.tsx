@@ -197,13 +197,16 @@ function Detail(props: {
       role="region"
       aria-label={texts.__('Details of job %1', job.id)}
     >
-      <Facts job={job} />
+      <Facts job={job} directory={detail?.job.directory ?? ''} />
       {detail !== null && <Files detail={detail} />}
     </div>
   );
 }
 
-function Facts(props: { job: JobRecord }): React.JSX.Element {
+function Facts(props: {
+  job: JobRecord;
+  directory: string;
+}): React.JSX.Element {
   const { texts } = useLab();
   const { job } = props;
   const now = new Date();
@@ -234,8 +237,8 @@ function Facts(props: { job: JobRecord }): React.JSX.Element {
     [texts.__('Waited'), job.waited_s === null ? '' : duration(job.waited_s)],
     [texts.__('Ran'), job.ran_s === null ? '' : duration(job.ran_s)],
     [texts.__('Metrics'), metrics.join(', ')],
-    [texts.__('Notebook'), tidyOrNothing(job.origin['notebook'])],
-    [texts.__('Files'), tidyOrNothing(job.directory)]
+    [texts.__('Notebook'), tidyOrNothing(job.origin['path'])],
+    [texts.__('Files'), tidyOrNothing(props.directory)]
   ];
   return (
     <dl className="jp-jupysched-facts">
@@ -263,8 +266,12 @@ function Files(props: { detail: DetailRecord }): React.JSX.Element {
   return (
     <>
       {detail.attempts.length > 0 && <Attempts attempts={detail.attempts} />}
-      <h3>{texts.__('Cell')}</h3>
-      <pre className="jp-jupysched-code">{detail.cell}</pre>
+      {detail.cell !== '' && (
+        <>
+          <h3>{texts.__('Cell')}</h3>
+          <pre className="jp-jupysched-code">{detail.cell}</pre>
+        </>
+      )}
       <details>
         <summary>
           {texts.__('Environment (%1)', Object.keys(detail.environment).length)}
