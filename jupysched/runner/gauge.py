@@ -1,4 +1,5 @@
-"""The last value of each metric of one attempt, and when to tell it. Knows metrics frames; knows nothing of who listens.
+"""The last value of each metric of one attempt, and when to tell it. Knows metrics frames and printed losses; knows nothing of
+who listens.
 
 Readers of the spool have every point. This is for those who only want to know how it stands: the queue, the sidebar."""
 
@@ -29,6 +30,27 @@ class Gauge:
         if isinstance(values, dict):
             self.values.update(values)
             self.values.update({name: at for name, at in (("step", step), ("epoch", epoch)) if at is not None})
+            self._is_new = True
+
+    def read(self, text: bytes) -> None:
+        """Take in the last loss that was printed, in any of the usual shapes. Costs a search for three letters where there is none:
+        all output of the job passes here."""
+        at = text.rfind(b"oss")
+        if at < 0:
+            return
+        # The zygote has it loaded already (see zygote._prepare).
+        from jupysched.metrics_text import LONGEST_LINE, parse_line
+
+        start = 1 + max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at))
+        end = min((e for e in (text.find(b"\n", at), text.find(b"\r", at)) if e >= 0), default=len(text))
+        if end - start > LONGEST_LINE:
+            return
+        for point in parse_line(text[start:end].decode("utf-8", "replace")):
+            finite = point.value - point.value == 0
+            self.values[point.name] = point.value if finite else repr(point.value)
+            self.values.update(
+                {name: at for name, at in (("step", point.step), ("epoch", point.epoch)) if at is not None}
+            )
             self._is_new = True
 
     def seconds_left(self, now: float) -> float | None:

@@ -46,6 +46,8 @@ class Recorder:
             return
         if kind == Kind.METRICS:
             self.gauge.take(payload)
+        elif kind in (Kind.STDOUT, Kind.STDERR):
+            self.gauge.read(payload)
         if self.size > self._limit and kind in (Kind.STDOUT, Kind.STDERR):
             if not self.over_limit:
                 self._append(Kind.NOTE, _note(f"Output past {self._limit:,} bytes is counted but not kept."))

@@ -79,6 +79,7 @@ def _prepare(preload: list[str]) -> tuple[Any, dict[str, str]]:
     if "numpy" in sys.modules:
         # numpy 2 loads it when first asked for, and every job asks: nine shared libraries, 6 ms of CPU.
         import_module("numpy.random")
+    import_module("jupysched.metrics_text")  # the shim reads printed losses
     values.preload()
     widgets.install()
     return shell.build(), failed
