@@ -8,7 +8,11 @@ from jupysched.wire.requests import SpecRecord
 from tests.labs import JupyterServer
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.real_time]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.real_time,
+    pytest.mark.leaky("the daemon lives as long as the module's server"),
+]
 
 
 def test_without_a_daemon_it_says_so_and_starts_one_when_asked(server: JupyterServer) -> None:
