@@ -129,15 +129,13 @@ class History:
         """What is expected of the last kind of a chain, each leaning on the one before it as far as it saw little.
 
         `live`: the attempts of a kind that run now, as (first bin, bin that they are in)."""
-        known: Outlook | None = None
-        for kind in chain:
-            lengths = self.kinds.get(kind)
-            made = self.outlooks.get(kind)
-            seen = lengths.seen if lengths is not None else 0
-            if made is None or seen > made.seen * 1.1 + 1:
-                made = self.outlooks[kind] = _outlook(lengths, known, live(kind))
-            known = made
-        return known if known is not None else NOTHING_KNOWN
+        made = self.outlooks.get(chain[-1])
+        lengths = self.kinds.get(chain[-1])
+        if made is not None and (lengths is None or lengths.seen <= made.seen * 1.1 + 1):
+            return made
+        wider = self.outlook(chain[:-1], live) if len(chain) > 1 else NOTHING_KNOWN
+        made = self.outlooks[chain[-1]] = _outlook(lengths, wider, live(chain[-1]))
+        return made
 
 
 def _outlook(lengths: Lengths | None, wider: Outlook | None, live: Iterable[tuple[int, int]]) -> Outlook:

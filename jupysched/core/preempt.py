@@ -17,7 +17,9 @@ from jupysched.core.resources import GpuKind, NodeName, Request
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState, Reason
 
-Running = tuple[Rank, float, JobId]
+Parts = list[tuple[NodeName, int]]
+#: (rank, since, job, its GPUs by node)
+Running = tuple[Rank, float, JobId, Parts]
 
 
 @dataclass(slots=True)
@@ -26,14 +28,10 @@ class Yard:
 
     coming: dict[NodeName, int] = field(default_factory=dict)
 
-    def add(self, parts: list[tuple[NodeName, int]], sign: int = 1) -> None:
-        """Count a job's GPUs in, or out."""
+    def add(self, parts: Parts) -> None:
+        """Count a job's GPUs in."""
         for name, count in parts:
-            self.coming[name] = self.coming.get(name, 0) + sign * count
-
-    def has(self, parts: list[tuple[NodeName, int]]) -> bool:
-        """Are a job's GPUs all unpromised?"""
-        return all(self.coming.get(name, 0) >= count for name, count in parts)
+            self.coming[name] = self.coming.get(name, 0) + count
 
 
 class Contest:
@@ -61,28 +59,27 @@ class Contest:
             if job.state is JobState.STOPPING:
                 yard.add(parts_of(state, held))
             elif may_stop(state, job, now):
-                self.running.append((rank(state, job, now), job.since, job.id))
-                yard.add(parts_of(state, held))
+                parts = parts_of(state, held)
+                self.running.append((rank(state, job, now), job.since, job.id, parts))
+                yard.add(parts)
         self.running.sort()
 
     def settle_until(self, rank: Rank, since: float, job_id: JobId) -> None:
         """Running jobs that rank ahead of this one keep their GPUs, or give way to those ahead of them."""
         number = 0
-        here = (rank, since, job_id)
         for entry in self.running:
-            if entry > here:
+            if entry[:3] > (rank, since, job_id):
                 break
             number += 1
             self._settle(entry)
         del self.running[:number]
 
     def _settle(self, entry: Running) -> None:
-        held = self.state.jobs[entry[2]].allocation
-        if held is None:
-            return
-        parts = parts_of(self.state, held)
-        if self.yard.has(parts):
-            self.yard.add(parts, -1)
+        coming = self.yard.coming
+        parts = entry[3]
+        if all(coming.get(name, 0) >= count for name, count in parts):
+            for name, count in parts:
+                coming[name] -= count
         else:
             self.gone.append(entry)
 
@@ -137,12 +134,12 @@ class Contest:
         free = len(self.room.free.get(name, ()))
         left = self.yard.coming.get(name, 0) - max(0, need - free)
         lost = 0.0
-        for _rank, _since, job_id in self.running:
+        for _rank, _since, job_id, parts in self.running:
             job = state.jobs[job_id]
             held = job.allocation
             if held is None or name not in held.nodes:
                 continue
-            count = dict(parts_of(state, held))[name]
+            count = dict(parts)[name]
             if left >= count:
                 left -= count
             else:
@@ -153,7 +150,7 @@ class Contest:
     def stops(self) -> list[Action]:
         """Orders for those who give way, the worst-ranked first."""
         actions: list[Action] = []
-        for _rank, _since, job_id in reversed(self.gone):
+        for _rank, _since, job_id, _parts in reversed(self.gone):
             job = self.state.jobs[job_id]
             held = job.allocation
             if held is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jupysched.core.history import NOTHING_KNOWN, bin_of
+from jupysched.core.history import NOTHING_KNOWN, Outlook, bin_of
 from jupysched.core.job import Job, Kind, UserName, kinds_of
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
@@ -33,8 +33,11 @@ class Adaptive(Order):
         self.learns = settings.get("learn", "on") in ("on", "true", "yes", "1")
         self.margin = self.number("margin", 2.0)
         self.patience_s = self.number("patience_s", 30 * DAY_S)
-        self.patience = self.number("patience", 10.0)
+        self.patience = self.number("patience", 13.0)
         self.quantum_s = self.number("quantum_s", 600.0)
+        #: outlooks by user and width, remembered within one cycle
+        self._outlooks: dict[tuple[str, int], Outlook] = {}
+        self._asked_at = -1
 
     def key(self, state: State, job: Job) -> float:
         """First come, first served among those that have come as far."""
@@ -61,14 +64,14 @@ class Adaptive(Order):
     def _effort(self, state: State, user: str, gpus: int, attained: float, now: float) -> float:
         if not self.learns:
             return NOTHING_KNOWN.effort_at(attained) * max(1, gpus)
-
-        def live(kind: Kind) -> Iterator[tuple[int, int]]:
-            for job in state.holding.values():
-                if job.started_at is not None and kind in kinds_of(job.spec):
-                    yield bin_of(job.attained_s), bin_of(job.attained_s + now - job.started_at)
-
-        chain: tuple[Kind, ...] = (("all",), ("user", user), ("width", user, gpus))
-        return state.history.outlook(chain, live).effort_at(attained) * max(1, gpus)
+        if self._asked_at != state.version:
+            self._asked_at = state.version
+            self._outlooks.clear()
+        outlook = self._outlooks.get((user, gpus))
+        if outlook is None:
+            chain: tuple[Kind, ...] = (("all",), ("user", user), ("width", user, gpus))
+            outlook = self._outlooks[user, gpus] = state.history.outlook(chain, lambda kind: _live(state, kind, now))
+        return outlook.effort_at(attained) * max(1, gpus)
 
     def _patience(self, state: State) -> float:
         return max(self.patience_s, self.patience * state.history.mean_turnaround_s)
@@ -76,3 +79,10 @@ class Adaptive(Order):
     def next_change(self, state: State, now: float) -> float | None:
         """Those that run come further all the time; looked at again now and then."""
         return now + self.quantum_s if state.lanes else None
+
+
+def _live(state: State, kind: Kind, now: float) -> Iterator[tuple[int, int]]:
+    """The attempts of a kind that run now, as (first bin, bin that they are in)."""
+    for job in state.holding.values():
+        if job.started_at is not None and kind in kinds_of(job.spec):
+            yield bin_of(job.attained_s), bin_of(job.attained_s + now - job.started_at)
