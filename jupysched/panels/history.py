@@ -78,7 +78,7 @@ class GpuHistory:
             track.fine.append(reading)
             track.gathered.append(reading)
             if now - track.gathered[0].at >= COARSE_S - FINE_S / 2:
-                track.coarse.append(_mean(track.gathered))
+                track.coarse.append(mean(track.gathered))
                 track.gathered = []
 
     def carry_on(self) -> None:
@@ -127,10 +127,11 @@ class GpuHistory:
         size = -(-len(readings) // most) if most else 1
         if size <= 1:
             return readings
-        return [_mean(readings[i : i + size]) for i in range(0, len(readings), size)]
+        return [mean(readings[i : i + size]) for i in range(0, len(readings), size)]
 
 
-def _mean(readings: list[Reading]) -> Reading:
+def mean(readings: list[Reading]) -> Reading:
+    """One reading for several; what none of them told stays unknown."""
     values: list[float | None] = []
     for column in zip(*(r.values for r in readings), strict=True):
         known = [v for v in column if v is not None]

@@ -40,6 +40,8 @@ from bokeh.models import (
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 #: entries of a legend beside each other
 MOST_COLUMNS = 4
+#: a row of controls that a narrow panel breaks into several
+WRAP = {"flex-wrap": "wrap"}
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 

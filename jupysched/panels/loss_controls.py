@@ -47,8 +47,8 @@ class Controls:
     def rows(self) -> tuple[Row, Row]:
         """Where the choosers stand, and where the rest does (more may be added to that one)."""
         return (
-            Row(children=[self._jobs, self._metrics], sizing_mode="stretch_width"),
-            Row(children=[self._axis, self._logs, self._smoothing], sizing_mode="stretch_width"),
+            Row(children=[self._jobs, self._metrics], sizing_mode="stretch_width", styles=look.WRAP),
+            Row(children=[self._axis, self._logs, self._smoothing], sizing_mode="stretch_width", styles=look.WRAP),
         )
 
     @property

@@ -32,11 +32,17 @@ class Series:
         #: the newest point, and the newest that is a number
         self.last: Sample | None = None
         self.broken_since: Sample | None = None
+        #: steps of the epochs before
+        self._base = 0.0
+        self._stride = 1.0
+        self._first_step = 0.0
+        self._last_as_told: Sample | None = None
 
     def add(self, points: Iterable[Sample]) -> None:
-        """Points in the order in which they came; without a step, the count stands in."""
+        """Points in the order in which they came. Without a step, the count stands in; a step that begins anew with each
+        epoch goes on from where the last epoch ended."""
         for point in points:
-            sample = point if point.step is not None else point._replace(step=float(self.total))
+            sample = point._replace(step=self._step(point))
             self.total += 1
             self.points.append(sample)
             self.last = sample
@@ -48,6 +54,21 @@ class Series:
                     self.least = sample
         if len(self.points) > 2 * MOST:
             self.points = thin(self.points, MOST)
+
+    def _step(self, point: Sample) -> float:
+        if point.step is None:
+            return float(self.total)
+        last = self._last_as_told
+        if last is not None and last.step is not None and point.step < last.step:
+            is_next_epoch = point.epoch is not None and last.epoch is not None and point.epoch > last.epoch
+            if is_next_epoch or (point.epoch is None and point.step <= self._first_step):
+                self._base += last.step + self._stride - point.step
+        elif last is not None and last.step is not None and point.step > last.step:
+            self._stride = point.step - last.step
+        if last is None:
+            self._first_step = point.step
+        self._last_as_told = point
+        return self._base + point.step
 
     def record(self, most: int = MOST) -> SeriesRecord:
         """For a page: gaps are None, and `marks` says what stood there."""

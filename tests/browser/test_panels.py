@@ -39,7 +39,7 @@ def test_losses_of_two_jobs_are_compared_and_follow_the_theme(lab: Lab, trained:
     lab.run("application:close-all")
     lab.run("jupysched:open-loss", {"jobs": trained})
     frame = panel(lab)
-    expect(frame.get_by_text("resnet").first).to_be_visible()
+    expect(frame.get_by_text("resnet").locator("visible=true").first).to_be_visible()
     expect(frame.locator(".slick-row").first).to_be_visible()
     lab.page.wait_for_timeout(2000)
     lab.shot("panel-loss-light")

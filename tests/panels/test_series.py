@@ -54,3 +54,17 @@ def test_a_loss_that_broke_is_called_out_until_it_is_a_number_again() -> None:
 
 def test_without_steps_points_are_counted() -> None:
     assert a_series([3.0, 2.0]).record().steps == [0.0, 1.0]
+
+
+def test_steps_that_begin_anew_with_each_epoch_go_on() -> None:
+    series = Series("loss")
+    series.add(Sample(time=0.0, value=1.0, step=float(s), epoch=float(e)) for e in (1, 2) for s in (100, 200, 300))
+    assert series.record().steps == [100, 200, 300, 400, 500, 600]
+
+
+def test_bars_without_an_epoch_go_on_too_but_a_resumed_run_goes_back() -> None:
+    bars, resumed = Series("loss"), Series("loss")
+    bars.add(Sample(time=0.0, value=1.0, step=float(s)) for s in (1, 2, 3, 1, 2, 3))
+    resumed.add(Sample(time=0.0, value=1.0, step=float(s)) for s in (10, 20, 30, 20, 30, 40))
+    assert bars.record().steps == [1, 2, 3, 4, 5, 6]
+    assert resumed.record().steps == [10, 20, 30, 20, 30, 40]
