@@ -115,7 +115,8 @@ class Cycle:
     def _contest(self) -> None:
         """Walk on through the queue, with the GPUs of those who rank behind within reach."""
         merge = self.merge
-        walk = Contest(self.state, self.order, self.room, self.now)
+        first = merge.heads[0]
+        walk = Contest(self.state, self.order, self.room, self.now, first[:3])
         while not walk.is_over and (head := merge.head()) is not None:
             walk.settle_until(head[0], head[1], head[2])
             job = self.state.jobs[head[2]]

@@ -1,4 +1,4 @@
-"""The life of a job as a diagram, printed from the table of states (README.md; `python -m jupysched.core.diagram`)."""
+"""The life of a job as a diagram, printed from the table of states (README.md)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,3 @@ def mermaid() -> str:
     lines += [f"    {a} --> {b}: {', '.join(events)}" for (a, b), events in sorted(arrows.items())]
     lines += [f"    {state} --> [*]" for state in sorted(ENDED)]
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(mermaid() + "\n")

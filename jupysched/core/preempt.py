@@ -37,7 +37,7 @@ class Yard:
 class Contest:
     """One walk. Started by the cycle when the head of the queue finds no free GPUs."""
 
-    def __init__(self, state: State, order: Policy, room: Room, now: float) -> None:
+    def __init__(self, state: State, order: Policy, room: Room, now: float, head: tuple[Rank, float, JobId]) -> None:
         self.state, self.order, self.room, self.now = state, order, room, now
         self.yard = Yard()
         #: running jobs that may have to give way, best rank first
@@ -46,22 +46,28 @@ class Contest:
         self.for_whom: dict[NodeName, Job] = {}
         #: those who do
         self.gone: list[Running] = []
-        self._line_up()
+        self._line_up(head)
 
-    def _line_up(self) -> None:
+    def _line_up(self, head: tuple[Rank, float, JobId]) -> None:
+        """Those that rank behind the head of the queue; all others keep what they have."""
         order, state, now = self.order, self.state, self.now
-        rank, may_stop = order.running_rank, order.may_stop
-        yard = self.yard
+        running_rank, may_stop = order.running_rank, order.may_stop
+        first, stopping = head[0], JobState.STOPPING
         for job in state.holding.values():
             held = job.allocation
-            if held is None or held.gpu_memory_bytes is not None:
+            if held is None:
                 continue
-            if job.state is JobState.STOPPING:
-                yard.add(parts_of(state, held))
-            elif may_stop(state, job, now):
+            if job.state is stopping:
+                if held.gpu_memory_bytes is None:
+                    self.yard.add(parts_of(state, held))
+                continue
+            rank = running_rank(state, job, now)
+            if rank < first or held.gpu_memory_bytes is not None or (rank, job.since, job.id) < head:
+                continue
+            if may_stop(state, job, now):
                 parts = parts_of(state, held)
-                self.running.append((rank(state, job, now), job.since, job.id, parts))
-                yard.add(parts)
+                self.running.append((rank, job.since, job.id, parts))
+                self.yard.add(parts)
         self.running.sort()
 
     def settle_until(self, rank: Rank, since: float, job_id: JobId) -> None:
@@ -97,6 +103,8 @@ class Contest:
     def promise(self, job: Job) -> bool:
         """Keep GPUs for a job that finds too few free ones: those that are free there, and some that will be."""
         request = job.spec.request
+        if not self.yard.coming:
+            return False
         parts = self._choose(request)
         if parts is None:
             return False
@@ -128,24 +136,25 @@ class Contest:
             return [(able[0], request.gpus)]
         return [(min(able, key=lambda name: self._cost(name, request.gpus)), request.gpus)]
 
-    def _cost(self, name: NodeName, need: int) -> tuple[float, int]:
-        """GPU-seconds of running attempts that would be lost there, and GPUs that would stand free beside it."""
+    def _cost(self, name: NodeName, need: int) -> tuple[float, float, int, int]:
+        """What giving way there costs: the best rank that is stopped, GPU-seconds lost, jobs stopped, GPUs left over."""
         state = self.state
         free = len(self.room.free.get(name, ()))
         left = self.yard.coming.get(name, 0) - max(0, need - free)
-        lost = 0.0
-        for _rank, _since, job_id, parts in self.running:
-            job = state.jobs[job_id]
-            held = job.allocation
-            if held is None or name not in held.nodes:
+        best, lost, stopped = float("inf"), 0.0, 0
+        for rank, _since, job_id, parts in self.running:
+            count = dict(parts).get(name, 0)
+            if not count:
                 continue
-            count = dict(parts)[name]
             if left >= count:
                 left -= count
-            else:
-                since = job.granted_at if job.granted_at is not None else self.now
-                lost += len(held.gpus) * (1.0 + self.now - since)
-        return (lost, free)
+                continue
+            job = state.jobs[job_id]
+            since = job.granted_at if job.granted_at is not None else self.now
+            best = min(best, rank[0] if rank else 0.0)
+            lost += job.spec.request.gpus * (1.0 + self.now - since)
+            stopped += 1
+        return (-best, lost, stopped, left + free)
 
     def stops(self) -> list[Action]:
         """Orders for those who give way, the worst-ranked first."""

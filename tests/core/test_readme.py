@@ -12,7 +12,7 @@ HOME = Path(__file__).parent.parent.parent
 
 def test_the_diagram_is_printed_from_the_table():
     text = (HOME / "jupysched/core/README.md").read_text()
-    assert mermaid() in text, "run `python -m jupysched.core.diagram` and paste it into jupysched/core/README.md"
+    assert mermaid() in text, "paste what jupysched.core.diagram.mermaid() returns into jupysched/core/README.md"
 
 
 def test_every_file_of_the_core_is_named():

@@ -2,7 +2,7 @@
 
 What a job of this user and width that has come this far still needs is learnt from those that ran before (Gittins'
 index, with the attained service in place of a length: Aalto, Ayesta & Righter 2009; Tiresias, NSDI '19), and weighed by
-its GPUs. A running job counts half its effort, so that only a clearly better one preempts it. Whoever has waited too
+its GPUs. A running job counts a third of its effort, so that only a clearly better one preempts it. Whoever has waited too
 long, by what has become usual here, goes first, the longest wait ahead: nothing starves."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jupysched.core.history import NOTHING_KNOWN, Outlook, bin_of
-from jupysched.core.job import Job, Kind, UserName, kinds_of
+from jupysched.core.job import Job, JobId, Kind, UserName, kinds_of
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
 from jupysched.core.state import State
@@ -26,18 +26,20 @@ class Adaptive(Order):
     preempts = True
     can_preempt = True
     by_user = True
-    min_run_s = 600.0
+    min_run_s = 1800.0
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)
         self.learns = settings.get("learn", "on") in ("on", "true", "yes", "1")
-        self.margin = self.number("margin", 2.0)
+        self.margin = self.number("margin", 3.0)
         self.patience_s = self.number("patience_s", 30 * DAY_S)
         self.patience = self.number("patience", 13.0)
         self.quantum_s = self.number("quantum_s", 600.0)
         #: outlooks by user and width, remembered within one cycle
         self._outlooks: dict[tuple[str, int], Outlook] = {}
         self._asked_at = -1
+        #: (job as it was, until when it is good enough, rank)
+        self._ranks: dict[JobId, tuple[Job, float, Rank]] = {}
 
     def key(self, state: State, job: Job) -> float:
         """First come, first served among those that have come as far."""
@@ -55,11 +57,20 @@ class Adaptive(Order):
         return (1, self._effort(state, lane.user, lane.request.gpus, attained, now))
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
-        """The same, at half the effort."""
+        """The same, at a third of the effort. What it was a moment ago is good enough: it changes by the tenth of a doubling."""
+        known = self._ranks.get(job.id)
+        if known is not None and known[0] is job and known[1] > now:
+            return known[2]
         attained = job.attained_s + (now - job.started_at if job.started_at is not None else 0.0)
         if now - job.since - attained > self._patience(state):
-            return (0, job.since)
-        return (1, self._effort(state, job.spec.user, job.spec.request.gpus, attained, now) / self.margin)
+            rank: Rank = (0, job.since)
+        else:
+            effort = self._effort(state, job.spec.user, job.spec.request.gpus, attained, now)
+            rank = (1, effort / self.margin)
+        if len(self._ranks) > 2 * len(state.holding) + 100:
+            self._ranks = {j: k for j, k in self._ranks.items() if j in state.holding}
+        self._ranks[job.id] = (job, now + max(60.0, attained * 0.07), rank)
+        return rank
 
     def _effort(self, state: State, user: str, gpus: int, attained: float, now: float) -> float:
         if not self.learns:
