@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from jupysched.core.job import Job, JobId, UserName
+from jupysched.core.job import Job, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies import register
 from jupysched.core.policies.base import Order
