@@ -92,7 +92,8 @@ def jupyter_server(
     is_up: str = "jupysched/api/state",
     modules: Mapping[str, str] = {},
 ) -> Iterator[JupyterServer]:
-    """A server whose jobs live in `home`; it has ended when the block has. `settings` is Python of a Jupyter config file,
+    """A server whose jobs live in `home`; it has ended when the block has. `slots` 0 takes the GPUs that are there,
+    `settings` is Python of a Jupyter config file,
     `modules` are Python modules that it can import."""
     place = home / "jupyter"
     folders = {name: place / name for name in ("config", "data", "runtime", "notebooks", "share")}
@@ -112,9 +113,12 @@ def jupyter_server(
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(folders["config"]), "JUPYTER_DATA_DIR": str(folders["data"]),
         "JUPYTER_RUNTIME_DIR": str(folders["runtime"]), "JUPYTER_PATH": str(folders["share"]),
-        "JUPYTER_TOKEN": token, "JUPYSCHED_HOME": str(home), "JUPYSCHED_CPU_SLOTS": str(slots), "PYTHONPATH": f"{ROOT}:{folders['share']}",
+        "JUPYTER_TOKEN": token, "JUPYSCHED_HOME": str(home), "PYTHONPATH": f"{ROOT}:{folders['share']}",
     }  # fmt: skip
     environment.pop("JUPYSCHED_SOCKET", None)
+    environment.pop("JUPYSCHED_CPU_SLOTS", None)
+    if slots:
+        environment["JUPYSCHED_CPU_SLOTS"] = str(slots)
     module = "jupyterlab" if lab else "jupyter_server"
     command = [sys.executable, "-m", module, "--no-browser", "--allow-root", f"--ServerApp.port={port}"]
     with open(log, "wb") as output:

@@ -1,5 +1,6 @@
 """GPUs are shown as what they are: busy, free, lost, or used by somebody outside; and their readings over time."""
 
+import gc
 import re
 import shutil
 import subprocess
@@ -27,15 +28,16 @@ def machine() -> Iterator[FakeMachine]:
     """Four GPUs: one at work, one that waits for data, one outside jupysched, one free."""
     made = FakeMachine(4)
     for index, (busy, memory) in enumerate([(96, 61e9), (23, 20e9), (12, 70e9), (0, 0.4e9)]):
-        gpu = made.gpus[index]
-        gpu.util_gpu, gpu.mem_used, gpu.temp, gpu.power_mw = (
-            busy,
-            int(memory),
-            60 - 8 * index,
-            600_000 - 150_000 * index,
-        )
+        _set(made, index, util_gpu=busy, mem_used=int(memory), temp=60 - 8 * index, power_mw=600_000 - 150_000 * index)
     yield made
+    gc.collect()
     made.close()
+
+
+def _set(machine: FakeMachine, index: int, **values: int) -> None:
+    # No reference to a GPU may outlive the machine's map.
+    for name, value in values.items():
+        setattr(machine.gpus[index], name, value)
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def lab(machine: FakeMachine, outsider: int, context: BrowserContext, monkeypatc
         monkeypatch.setenv(name, value)
     SHOTS.mkdir(parents=True, exist_ok=True)
     with temporary_home() as home:
-        with jupyter_server(home, lab=True) as server:
+        with jupyter_server(home, lab=True, slots=0) as server:
             opened = Lab(server, context.new_page(), SHOTS)
             opened.open()
             yield opened
@@ -79,7 +81,7 @@ def test_gpus_are_shown_as_what_they_are(lab: Lab, machine: FakeMachine, outside
     expect(gpus.nth(0)).to_contain_text("96 %")
     expect(gpus.nth(0)).to_contain_text("you · resnet")
     expect(lab.card(1)).to_contain_text("GPU 96 % · 61.0 of 85.9 GB")
-    machine.gpus[3].lost = 1
+    _set(machine, 3, lost=1)
     expect(gpus.nth(3)).to_contain_text("drained")
     lab.page.wait_for_timeout(8000)
     lab.shot("gpus")
