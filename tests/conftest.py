@@ -34,6 +34,7 @@ MARKED_BY_FOLDER = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the whole session away from what this user has: no test may find, or leave, anything in a real home."""
+    config.option.loadscopereorder = False  # xdist would start with the largest group; see the order below
     base = Path(tempfile.mkdtemp(prefix="jupysched-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(base, ignore_errors=True))
     os.environ.pop("JUPYSCHED_SOCKET", None)
@@ -43,7 +44,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the folder they live in, and leave those for a GPU out where there is none."""
+    """Mark tests by the folder they live in, leave those for a GPU out where there is none, and put those with a browser last.
+
+    Playwright keeps an event loop running in the main thread from its first test to the end of the session: where it has been,
+    no other loop can be run.
+    """
     no_gpu = pytest.mark.skip(reason="no NVIDIA GPU on this machine")
     has_gpu = Path("/dev/nvidiactl").exists()
     for item in items:
@@ -52,6 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(mark)
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(no_gpu)
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 @pytest.fixture(autouse=True)
