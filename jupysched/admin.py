@@ -11,6 +11,7 @@ from jupysched import words
 from jupysched.cli_parts import add_verb, print_json, say
 from jupysched.client import Client
 from jupysched.core.errors import BadRequest
+from jupysched.sim.trace import write_trace
 from jupysched.wire.records import UsageRecord
 from jupysched.wire.requests import Reserve
 
@@ -44,6 +45,9 @@ def add_verbs(verbs: Any) -> None:
     reserve.add_argument("--gpus", type=int, default=0, help="how many; 0 ends the reservation")
     reserve.add_argument("--from", dest="start", help="2026-12-01T14:00 (local time)")
     reserve.add_argument("--to", dest="end", help="2026-12-01T16:00")
+    history = add_verb(verbs, "history", _history, "this site's past as a trace for `jupysched simulate` (admins)")
+    history.add_argument("action", choices=["export"])
+    history.add_argument("file", help="where it goes: .csv or .csv.gz")
 
 
 def pairs(given: Sequence[str]) -> dict[str, str]:
@@ -135,6 +139,16 @@ def _reserve(options: argparse.Namespace) -> int:
     head = ("name", "for", "GPUs", "from", "to")
     rows = [(r.name, r.scope, str(r.gpus), words.clock(r.starts_at), words.clock(r.ends_at)) for r in found]
     return say(words.columns([head, *rows]))
+
+
+def _history(options: argparse.Namespace) -> int:
+    with Client() as client:
+        jobs = client.history()
+    try:
+        write_trace(jobs, options.file)
+    except OSError as error:
+        raise BadRequest(f"{options.file} cannot be written: {error}.") from error
+    return say(f"{len(jobs)} jobs in {options.file}.")
 
 
 def _time(text: str | None, option: str) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import select
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ import msgspec
 from jupysched import transport
 from jupysched.core import errors
 from jupysched.places import ensure_daemon, socket_path
+from jupysched.sim.trace import TraceJob
 from jupysched.wire import messages as msg
 from jupysched.wire import requests as ask
 from jupysched.wire.records import DaemonRecord, ErrorRecord, GpuRecord, JobRecord, ReservationRecord, UsageRecord
@@ -38,6 +40,7 @@ ANSWERS: dict[type[ask.Ask], Any] = {
     ask.Limit: list[UsageRecord],
     ask.Share: list[UsageRecord],
     ask.Usage: list[UsageRecord],
+    ask.History: list[TraceJob],
     ask.Reserve: list[ReservationRecord],
     ask.Reservations: list[ReservationRecord],
     ask.Shutdown: bool,
@@ -65,6 +68,13 @@ def _value(request: ask.Ask, answer: msg.Answer) -> Any:
     return _decoders[type(request)].decode(answer.value)
 
 
+def _is_over(connection: transport.Connection) -> bool:
+    """Has the other end gone? Between calls a living daemon says nothing."""
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return bool(poll.poll(0))
+
+
 class Client:
     """A blocking client. Connects at first use, again after the daemon was away; starts a personal daemon if asked.
 
@@ -79,8 +89,9 @@ class Client:
 
     def call(self, request: ask.Request) -> Any:
         """The answer's value. A request is sent again once if the connection turned out to be dead before it was sent."""
-        fresh = self._connection is None
+        kept = self._connection
         connection = self._connect()
+        fresh = connection is not kept
         number = next(self._numbers)
         body = msg.encode(msg.Call(number=number, ask=request))
         try:
@@ -102,6 +113,9 @@ class Client:
             raise errors.DaemonMissing(f"The daemon did not answer within {self._timeout_s:g} s.") from error
 
     def _connect(self) -> transport.Connection:
+        if self._connection is not None and _is_over(self._connection):
+            # The daemon ended since the last call: nothing was asked yet, so a submission too may go to the next one.
+            self.close()
         if self._connection is None:
             try:
                 self._connection = transport.Connection(self._path, timeout_s=self._timeout_s)
@@ -183,6 +197,10 @@ class Client:
     def usage(self) -> list[UsageRecord]:
         """Who uses, and has used, how much."""
         return self.call(ask.Usage())  # type: ignore[no-any-return]
+
+    def history(self) -> list[TraceJob]:
+        """What ran here, as a trace (admins)."""
+        return self.call(ask.History())  # type: ignore[no-any-return]
 
     def limit(self, scope: str, limits: dict[str, float]) -> list[UsageRecord]:
         """What a scope may use at most (admins); no limits: take them away."""

@@ -79,6 +79,8 @@ class Api:
                 return governing.reservations(self.loop)
             case ask.Usage():
                 return governing.usage(self.loop)
+            case ask.History():
+                return governing.history(self.loop, person)
             case ask.Shutdown():
                 if not person.is_admin:
                     raise NotYours("Only an admin can end the daemon.")

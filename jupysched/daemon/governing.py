@@ -11,6 +11,8 @@ from jupysched.core.rules import LIMITS
 from jupysched.daemon.auth import Person
 from jupysched.daemon.loop import Loop
 from jupysched.daemon.views import iso
+from jupysched.sim.export import jobs_of
+from jupysched.sim.trace import TraceJob
 from jupysched.wire import requests as ask
 from jupysched.wire.messages import PolicyRecord
 from jupysched.wire.records import ReservationRecord, UsageRecord
@@ -116,6 +118,12 @@ def usage(loop: Loop) -> list[UsageRecord]:
             )
         )
     return sorted(found, key=lambda r: (-r.gpu_seconds_recent, r.scope))
+
+
+def history(loop: Loop, person: Person) -> list[TraceJob]:
+    """What ran to its own end, as a trace that `jupysched simulate` reads. Raises NotYours."""
+    _admin(person, "export the history: it tells who ran what")
+    return jobs_of(loop.story())
 
 
 def _admin(person: Person, what: str) -> None:

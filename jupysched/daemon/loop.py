@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from jupysched.core import events as ev
@@ -63,6 +63,10 @@ class Loop:
         lost = [ev.NodeLost(at=self.now(), node=name) for name in self.state.nodes]
         if lost:
             self.record(*lost)
+
+    def story(self) -> Iterable[Event]:
+        """Every event that is kept, oldest first."""
+        return self._journal.read()
 
     def now(self) -> float:
         """Unix seconds."""

@@ -17,6 +17,7 @@ from jupysched.adapters.local_users import LocalUsers
 from jupysched.adapters.sqlite_journal import SqliteJournal
 from jupysched.adapters.system_clock import SystemClock
 from jupysched.core.errors import JupyschedError
+from jupysched.core.policies.site import load_site_policies
 from jupysched.daemon.api import Api
 from jupysched.daemon.clusters import Parts, make_parts
 from jupysched.daemon.connections import Connections
@@ -79,6 +80,7 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
         grace_s=(settings.interrupt_grace_s, settings.stop_grace_s),
     )
     loop.notices += [*journal.notices, *parts.notices]
+    loop.notices += [f"policy {name} could not be loaded: {why}" for name, why in load_site_policies().items()]
     directory = LocalUsers()
     api = Api(loop=loop, settings=settings, home=str(home), samples=parts.latest, shutdown=ended.set)
     connections = Connections(api=api, directory=directory)

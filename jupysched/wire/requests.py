@@ -146,6 +146,10 @@ class Usage(Ask, tag="usage"):
     """Who uses, and has used, how much. Answer: list of UsageRecord."""
 
 
+class History(Ask, tag="history"):
+    """The site's past as a trace. Answer: list of sim.trace.TraceJob (admins)."""
+
+
 class Shutdown(Ask, tag="shutdown"):
     """The daemon ends; jobs go on. Answer: true."""
 
@@ -170,5 +174,6 @@ Request = (
     | Reserve
     | Reservations
     | Usage
+    | History
     | Shutdown
 )

@@ -130,6 +130,16 @@ def test_policy_limits_shares_reservations_and_usage_can_be_set_and_read(run):
     assert "GPU-hours" in run("usage")[1]
 
 
+def test_the_sites_past_is_a_trace_that_the_simulator_reads(run, job, tmp_path):
+    path = tmp_path / "past.csv.gz"
+    assert "jobs in" in run("history", "export", str(path))[1]
+    code, out, _ = run("simulate", str(path), "--policy", "fifo", "--gpus", "2", "--json")
+    assert 0 == code
+    assert [("fifo", 0)] == [(r["policy"], r["dropped"]) for r in json.loads(out)]
+    assert json.loads(out)[0]["jobs"] >= 1
+    assert "cannot be written" in run("history", "export", "/nowhere/past.csv")[2]
+
+
 def test_doctor_says_what_it_looked_at(run):
     code, out, _ = run("doctor")
     assert (0, True) == (code, "CPU slots (no GPU was found)" in out)
