@@ -87,10 +87,12 @@ def _earliest(free: int, ends: list[tuple[float, int]], need: int, now: float) -
     """(when, GPUs over) as GPUs of one node come free; None if they never suffice."""
     if free >= need:
         return (now, free - need)
-    for end, count in ends:
+    for number, (end, count) in enumerate(ends):
         free += count
         if free >= need:
-            return (end, free - need)
+            # What ends at the same moment is free then too.
+            later = sum(c for e, c in ends[number + 1 :] if e == end)
+            return (end, free + later - need)
     return None
 
 

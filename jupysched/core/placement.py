@@ -103,7 +103,8 @@ class Room:
     def _place_picky(
         self, request: Request, only: Iterable[NodeName] | None, cap: tuple[NodeName, int] | None
     ) -> Allocation | None:
-        best: tuple[int, NodeName, list[GpuId]] | None = None
+        # Among nodes with as few free GPUs the one with the most free cores: those GPUs that are left can still be fed.
+        best: tuple[int, int, NodeName, list[GpuId]] | None = None
         gpus = self.state.gpus
         for name in self.state.nodes if only is None else only:
             node = self.state.nodes.get(name)
@@ -113,9 +114,12 @@ class Room:
             if cap is not None and cap[0] == name and cap[1] < request.gpus:
                 continue
             fitting = [g for g in free if fits_type(gpus[g], request)]
-            if len(fitting) >= request.gpus and (best is None or len(fitting) < best[0]):
-                best = (len(fitting), name, fitting)
-        return None if best is None else self._allocate(best[1], best[2], request)
+            if len(fitting) < request.gpus:
+                continue
+            found = (len(fitting), -self.free_cpus(node), name, fitting)
+            if best is None or found[:2] < best[:2]:
+                best = found
+        return None if best is None else self._allocate(best[2], best[3], request)
 
     def withhold(self, name: NodeName, count: int) -> None:
         """Keep free GPUs of a node for somebody who waits for more of it."""
@@ -123,11 +127,15 @@ class Room:
         if count and before:
             self._shrink(name, list(before[count:]))
 
+    def free_cpus(self, node: Node) -> int:
+        """Cores of a node that nobody was granted."""
+        return node.cpus - self.state.cpus_held.get(node.name, 0) - self.cpus_taken.get(node.name, 0)
+
     def has_cpus(self, node: Node, request: Request) -> bool:
         """Has the node the CPU cores and the RAM?"""
         state, name = self.state, node.name
         cpus = request.cpus or (1 if request.gpus == 0 else 0)
-        if cpus and node.cpus - state.cpus_held.get(name, 0) - self.cpus_taken.get(name, 0) < cpus:
+        if cpus and self.free_cpus(node) < cpus:
             return False
         memory = request.memory_bytes
         if not memory:
