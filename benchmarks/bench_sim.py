@@ -140,7 +140,7 @@ def _synthetic(count: int) -> list[TraceJob]:
 def _speed(*, quick: bool) -> Iterator[Figure]:
     path = None if quick else _find("philly.csv.gz")
     jobs = read_trace(path) if path is not None else _synthetic(3000 if quick else 20_000)
-    gpus = 512 if path is not None else 64
+    gpus = 512 if path is not None else 192
     for policy, target in (("fifo", 20_000.0), ("feedback", 2000.0), ("adaptive", 2000.0)):
         figures, wall = _play(jobs, policy, gpus)
         where = "philly" if path is not None else "made-up jobs"
