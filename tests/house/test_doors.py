@@ -27,6 +27,7 @@ def test_importing_jupysched_loads_nothing_heavy() -> None:
     assert loaded_by("import jupysched; jupysched.__version__") & set(HEAVY) == set()
 
 
+@pytest.mark.slow
 def test_what_jupyter_asks_at_start_loads_nothing_heavy() -> None:
     assert loaded_by("import jupysched; jupysched._jupyter_labextension_paths()") & set(HEAVY) == set()
     asked = loaded_by("import jupysched; jupysched._jupyter_server_extension_points()")
@@ -38,6 +39,7 @@ def test_the_doors_of_a_job_load_nothing_heavy(door: str) -> None:
     assert loaded_by(f"import jupysched; jupysched.{door}") & set(HEAVY) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["jupysched.client", "jupysched.magic", "jupysched.server", "jupysched.cli"])
 def test_the_side_of_the_user_never_loads_dask_or_torch(module: str) -> None:
     assert loaded_by(f"import {module}") & set(CLUSTER) == set()
