@@ -5,7 +5,7 @@ from __future__ import annotations
 from jupysched.core.actions import Action, Grant, Resume
 from jupysched.core.backfill import Reserved, place_around, reserve_for
 from jupysched.core.job import Job, scopes_of
-from jupysched.core.lanes import Merge, Passing
+from jupysched.core.lanes import Lane, Merge, Passing
 from jupysched.core.limits import bound_now
 from jupysched.core.placement import Room, could_ever_fit
 from jupysched.core.preempt import Contest
@@ -105,12 +105,19 @@ class Cycle:
         while reserved is not None and room.total and depth > 0 and (found := merge.head()) is not None:
             job = self.state.jobs[found[2]]
             depth -= 1
-            if self._is_bound(job) or room.place(job.spec.request) is None:
+            if self._is_bound(job) or self._all_too_long(found[4], reserved) or room.place(job.spec.request) is None:
                 merge.close_lane()
             elif self._start(job, place_around(self.state, room, job, reserved, self.now)):
                 merge.take()
             else:
                 merge.pass_over()
+
+    def _all_too_long(self, lane: Lane, reserved: Reserved) -> bool:
+        """Would even the shortest of a lane still run when the head should start, on GPUs that it needs?"""
+        state = self.state
+        if len(state.nodes) > 1 or lane.request.gpus <= reserved.spare or state.rules.limits:
+            return False
+        return len(lane.limits) == len(lane.entries) and self.now + float(lane.limits[0]) > reserved.at
 
     def _contest(self) -> None:
         """Walk on through the queue, with the GPUs of those who rank behind within reach."""

@@ -70,6 +70,8 @@ def join_lane(state: State, job: Job) -> None:
         state.lanes[key] = lane
     entry = (order.key(state, job), job.since, job.id)
     lane.entries.add(entry)
+    if job.spec.request.time_limit_s is not None:
+        lane.limits.add(job.spec.request.time_limit_s)
     state.standing[job.id] = (lane, entry)
 
 
@@ -80,14 +82,18 @@ def leave_lane(state: State, job: Job) -> None:
         return
     lane, entry = stood
     lane.entries.remove(entry)
+    if job.spec.request.time_limit_s is not None:
+        lane.limits.remove(job.spec.request.time_limit_s)
     if not lane.entries:
         del state.lanes[lane.key]
 
 
-def return_to_lane(state: State, job: JobId, lane: Lane, entry: Entry) -> None:
+def return_to_lane(state: State, job: Job, lane: Lane, entry: Entry) -> None:
     """Put it back exactly where it stood."""
     state.lanes.setdefault(lane.key, lane).entries.add(entry)
-    state.standing[job] = (lane, entry)
+    if job.spec.request.time_limit_s is not None:
+        lane.limits.add(job.spec.request.time_limit_s)
+    state.standing[job.id] = (lane, entry)
 
 
 def rebuild_lanes(state: State) -> None:

@@ -41,6 +41,8 @@ class Lane:
     groups: tuple[str, ...]
     priority: Priority
     entries: SortedList = field(default_factory=SortedList)
+    #: time limits of those that have one: if the shortest is too long for backfill, nobody need be looked at
+    limits: SortedList = field(default_factory=SortedList)
 
 
 def lane_key(job: Job, split: int, *, by_user: bool) -> LaneKey:

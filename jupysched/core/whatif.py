@@ -33,7 +33,7 @@ def would_start(state: State, spec: JobSpec, now: float, *, instead: Job) -> boo
         leave_lane(state, job)
         del state.jobs[number]
         if stood is not None:
-            return_to_lane(state, instead.id, *stood)
+            return_to_lane(state, instead, *stood)
     return any(isinstance(a, Grant) and a.job == number for a in actions)
 
 
