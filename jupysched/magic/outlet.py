@@ -31,8 +31,12 @@ _SHOWN = frozenset({"display_data", "execute_result", "update_display_data", "cl
 class Outlet:
     """One job's way into one cell. Not for two threads at a time."""
 
-    def __init__(self, send: Send, *, job: int, execution_count: int | None = None, hold_error: bool = False) -> None:
-        self._send = send
+    def __init__(self, send: Send, *, job: int, execution_count: int | None = None, hold_error: bool = False,
+                 head: Callable[[], dict[str, Any] | None] = lambda: None) -> None:
+        """`head` is what stands above the outputs and is not the job's to clear: a card, to be displayed."""
+        self._to_cell = send
+        self._head = head
+        self._clear_due = False
         self._job = job
         self._execution_count = execution_count
         self._hold_error = hold_error
@@ -108,15 +112,31 @@ class Outlet:
         if kind == "execute_result" and self._execution_count is not None:
             content["execution_count"] = self._execution_count
         if kind == "clear_output":
-            self._cleared()
-        self._send(kind, _filled(kind, content))
+            self._clear(wait=bool(content.get("wait")))
+        else:
+            self._send(kind, _filled(kind, content))
 
-    def _cleared(self) -> None:
-        """What the reader no longer sees does not count."""
+    def _clear(self, *, wait: bool) -> None:
+        """What the reader no longer sees does not count. A clearing that waits is kept back until there is something new:
+        the card has to be shown again after it, and alone it would clear too early."""
         self._text_bytes = self._tail_bytes = self._dropped_bytes = 0
         self._tail.clear()
+        self._clear_due = wait
+        if not wait:
+            self._send_clear(wait=False)
+
+    def _send_clear(self, *, wait: bool) -> None:
+        self._to_cell("clear_output", {"wait": wait})
+        if (head := self._head()) is not None:
+            self._to_cell("display_data", head)
 
     # --- messages out ------------------------------------------------------------------------------------------------
+
+    def _send(self, kind: str, content: dict[str, Any]) -> None:
+        if self._clear_due and kind != "update_display_data":
+            self._clear_due = False
+            self._send_clear(wait=True)
+        self._to_cell(kind, content)
 
     def due_in(self) -> float | None:
         """Seconds until `flush` should be called; None if nothing waits."""
@@ -190,4 +210,4 @@ def _filled(kind: str, content: dict[str, Any]) -> dict[str, Any]:
     """The content with the fields that its message must have."""
     if kind in ("display_data", "execute_result", "update_display_data"):
         return {"metadata": {}, "transient": {}, **content}
-    return {"wait": False, **content} if kind == "clear_output" else content
+    return content
