@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jupysched import words
 from jupysched.client import Client
+from jupysched.magic.api import RESULT
 from jupysched.wire.records import JobRecord
 
 NOTEBOOK = "01-quickstart.ipynb"
@@ -66,7 +67,7 @@ def run(output: str) -> int:
 def report(job: JobRecord) -> str:
     """Name, where it ran, waited, ran, last loss, what came back."""
     names = job.exit.returned if job.exit else []
-    returned = ", ".join(names) or "nothing"
+    returned = "what the function returned" if names == [RESULT] else ", ".join(names) or "nothing"
     parts = [
         f"job {job.id} {job.name}",
         words.state(job),

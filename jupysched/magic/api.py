@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 import shlex
@@ -21,7 +22,8 @@ from jupysched.wire.records import GpuRecord, JobRecord
 __all__ = ["Job", "gpus", "jobs", "submit"]
 
 _CALL = "jupysched_call"
-_RESULT = "jupysched_result"
+#: what a submitted function returned travels under this name
+RESULT = "jupysched_result"
 _FIELDS = {option.field: option for option in OPTIONS if option.field not in ("wait", "dry_run")}
 
 
@@ -36,15 +38,22 @@ def submit(work: Callable[..., Any] | str, /, *args: Any, kwargs: dict[str, Any]
             raise BadRequest("A cell's text takes no arguments; give a function, or write them into the text.")
         return _keep(submit_cell(desk(), asked, work, cell=None))
     if not callable(work):
-        raise BadRequest(f"A function or the text of a cell can be submitted; this is a {type(work).__name__}.")
+        raise _not_callable(work)
     name = asked.name or getattr(work, "__name__", type(work).__name__)
     lent = {_CALL: (work, args, kwargs or {})}
     fields = {field: getattr(asked, field) for field in Asked.__dataclass_fields__}
-    called = Asked(**{**fields, "name": name, "out_names": (_RESULT,), "in_names": ()})
-    source = f"{_RESULT} = {_CALL}[0](*{_CALL}[1], **{_CALL}[2])"
+    called = Asked(**{**fields, "name": name, "out_names": (RESULT,), "in_names": ()})
+    source = f"{RESULT} = {_CALL}[0](*{_CALL}[1], **{_CALL}[2])"
     if inspect.iscoroutinefunction(work):
         source = source.replace("= ", "= await ", 1)
-    return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=_RESULT))
+    return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=RESULT))
+
+
+def _not_callable(work: object) -> BadRequest:
+    kind = type(work).__name__
+    hint = "Leave the brackets away: jupysched.submit(function, argument)." if inspect.isawaitable(work) else ""
+    article = "an" if kind[0] in "aeiou" else "a"
+    return BadRequest(f"A function or the text of a cell can be submitted; this is {article} {kind}.", hint=hint)
 
 
 def submit_file(path: str, options: Sequence[str] = ()) -> JobRecord:
@@ -81,7 +90,9 @@ def _asked(options: dict[str, Any]) -> Asked:
     for field, value in options.items():
         option = _FIELDS.get(field)
         if option is None:
-            raise BadRequest(f"There is no option {field}.", hint=f"There are {', '.join(sorted(_FIELDS))}.")
+            near = difflib.get_close_matches(field, _FIELDS, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_FIELDS))}."
+            raise BadRequest(f"There is no option {field}.", hint=f"{hint} What the function takes by name goes into kwargs={{...}}.")
         if value is not None:
             found[field] = _read(option, value)
     return Asked(**found)

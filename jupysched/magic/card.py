@@ -74,7 +74,7 @@ def _html(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
 def _plain_text(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
     head = f"job {record.id} ({words.short_name(record.name)}): {said['pill']}"
     first = " · ".join(filter(None, [head, said["beside"], live(facts), loss(record, facts)]))
-    second = " ".join(filter(None, [said["detail"], *(words.tidy(note) for note in facts.notes)]))
+    second = "\n".join(filter(None, [said["detail"], *(words.tidy(note) for note in facts.notes)]))
     return f"{first}\n{second}" if second else first
 
 

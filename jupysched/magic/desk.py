@@ -159,7 +159,8 @@ class Desk:
             return
         outlet = None
         if cell is not None:
-            outlet = Outlet(cell.send, job=job.id, execution_count=cell.execution_count, hold_error=waits)
+            outlet = Outlet(cell.send, job=job.id, execution_count=cell.execution_count, hold_error=waits,
+                            head=lambda: self._card(job) if self._has_card(job) else None)
 
         def end() -> None:
             self._note_end(job)
@@ -186,16 +187,20 @@ class Desk:
     def _note_end(self, job: Job) -> None:
         end = job.end or {}
         if not job.facts.has_landed:
-            job.facts.returned = [str(name) for name in end.get("returned") or []]
+            job.facts.returned = job.told_names([str(name) for name in end.get("returned") or []], {})
         for note in end.get("notes") or []:
-            job.facts.note(str(note))
+            job.facts.note(job.in_its_words(str(note)))
 
     def _show(self, job: Job) -> None:
         """Send the card of a job that has one in this notebook."""
-        cell = self._cells.get(job.id)
-        if cell is not None and isinstance(cell, KernelCell):
-            record = job.tracked.record if job.tracked is not None else job.record
-            cell.send("update_display_data", card.content(record, job.facts))
+        if self._has_card(job):
+            self._cells[job.id].send("update_display_data", self._card(job))
+
+    def _has_card(self, job: Job) -> bool:
+        return isinstance(self._cells.get(job.id), KernelCell)
+
+    def _card(self, job: Job) -> dict[str, Any]:
+        return card.content(job.tracked.record if job.tracked is not None else job.record, job.facts)
 
 
 def _nobody_answers(request: dict[str, Any], path: str) -> None:

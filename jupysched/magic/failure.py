@@ -31,6 +31,13 @@ class JobCancelled(JobFailed):
     code: ClassVar[str] = "job_cancelled"
 
 
+class NotReturned(UserError):
+    """What the function returned cannot travel back."""
+
+    code: ClassVar[str] = "not_returned"
+    hint = "Return what can travel: a list instead of a generator, a path instead of an open file."
+
+
 class JobLost(ClusterError):
     """The job's fate is not known; it is not run again on a guess."""
 

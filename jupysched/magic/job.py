@@ -7,13 +7,14 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Generator
+from types import ModuleType
 from typing import Any, Protocol
 
 from jupysched import spool
 from jupysched.core.errors import JupyschedError
 from jupysched.magic import card
 from jupysched.magic.collected import Output, outputs_of
-from jupysched.magic.failure import of_job
+from jupysched.magic.failure import NotReturned, of_job
 from jupysched.magic.tracked import Facts, Tracked, has_ended
 from jupysched.wire.records import JobRecord
 
@@ -65,7 +66,8 @@ class Job:
     def __init__(self, record: JobRecord, *, desk: Desk, sent: Any = None, single: str | None = None) -> None:
         self._desk = desk
         self._last = record
-        self._single = single
+        #: the name of what a submitted function returned, which is all that its job brings back
+        self.single = single
         #: what the notebook remembers of the submission; None in a kernel that did not submit it
         self.sent = sent
         self.tracked: Tracked | None = None
@@ -168,7 +170,20 @@ class Job:
         if (error := self.error) is not None:
             raise error
         values = self.values if self.values is not None else self._desk.values_of(self)
-        return values[self._single] if self._single is not None else values
+        if self.single is None:
+            return values
+        if self.single not in values:
+            raise NotReturned(f"Job {self.id} ({self.name}) succeeded. {' '.join(self.facts.notes) or 'Nothing came back.'}")
+        return values[self.single]
+
+    def told_names(self, names: list[str], values: dict[str, Any]) -> list[str]:
+        """The names that a reader wants to hear of. That `import time` or `_exit_code` came back as well is true and of no interest."""
+        hidden = {name for name in names if name.startswith("_") or isinstance(values.get(name), ModuleType)}
+        return [name for name in names if name not in hidden and name != self.single]
+
+    def in_its_words(self, sentence: str) -> str:
+        """The sentence without the name that a function's result travels under."""
+        return sentence if self.single is None else sentence.replace(repr(self.single), "What it returned")
 
     def cancel(self) -> None:
         """Take it out of the queue, or stop it: interrupt, then TERM, then KILL. A second call takes the next step at once."""

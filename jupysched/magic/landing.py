@@ -10,7 +10,6 @@ import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from jupysched import spool
@@ -81,7 +80,7 @@ class Landings:
             job.landed_attempt = record.attempt
         path = Path(spool.attempt_path(record.directory, record.attempt)) / spool.RESULT
         for note in (job.end or {}).get("notes") or []:
-            job.facts.note(str(note))
+            job.facts.note(job.in_its_words(str(note)))
         if path.exists():
             self._bring(job, path)
         elif job.facts.returned is None:
@@ -112,20 +111,26 @@ class Landings:
             return
         # It holds on to everything that travelled.
         job.sent = None
-        job.values = Results(landing.values)
-        # That `import time` came back as well is true and of no interest.
-        modules = {name for name, value in landing.values.items() if isinstance(value, ModuleType)}
-        facts.returned = [name for name in (*landing.landed, *landing.deleted) if name not in modules]
+        # What the notebook changed in place as well is read again when asked for.
+        job.values = None if landing.apart else Results(landing.values)
+        if job.single is not None:
+            # What a function returned is the job's to give; the notebook has no variable for it.
+            self._user_ns().pop(job.single, None)
+        facts.returned = job.told_names([*landing.landed, *landing.deleted], landing.values)
         facts.has_landed = True
-        for sentence in (*landing.conflicts, *landing.failures):
-            facts.note(sentence)
+        facts.conflicts = list(landing.conflicts)
+        if facts.conflicts:
+            facts.conflicts.append(f"`%gpujob fetch {job.id}` brings what the job had.")
+        for sentence in (*facts.conflicts, *landing.failures):
+            facts.note(job.in_its_words(sentence))
 
     def _adopt(self, job: Job) -> None:
         """This notebook did not submit it and asks for what came back: that replaces what is there, and the card says so."""
         user_ns, values = self._user_ns(), job.values or Results()
-        replaced = [name for name in values if name in user_ns]
+        replaced = job.told_names([name for name in values if name in user_ns and user_ns[name] is not values[name]], values)
         user_ns.update(values)
-        job.facts.returned, job.facts.has_landed = list(values), True
+        job.facts.returned, job.facts.has_landed = job.told_names(list(values), values), True
+        job.facts.notes = [note for note in job.facts.notes if note not in job.facts.conflicts]
         if replaced:
             job.facts.note(f"{listed(replaced)} replaced what this notebook had under {'this name' if len(replaced) == 1 else 'these names'}.")
 

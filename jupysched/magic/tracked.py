@@ -48,6 +48,8 @@ class Facts:
     losses: list[float] = field(default_factory=list)
     #: sentences for the reader, each once
     notes: list[str] = field(default_factory=list)
+    #: those of them that tell of values which the notebook kept; fetching makes them untrue
+    conflicts: list[str] = field(default_factory=list)
     #: names that came back; None until that is known
     returned: list[str] | None = None
     #: are they in the notebook already?

@@ -36,6 +36,8 @@ class Landing:
     #: everything that came back, also what was not put into the notebook
     values: dict[str, Any] = field(default_factory=dict)
     deleted: list[str] = field(default_factory=list)
+    #: names whose object the notebook changed as well: the job's state of it is nowhere here, `load_values` rebuilds it
+    apart: list[str] = field(default_factory=list)
 
 
 def land(result_path: Path, user_ns: dict[str, Any], sent: Sent, objects: ObjectStore) -> Landing:
@@ -170,14 +172,17 @@ def _bind(name: str, value: Any, user_ns: dict[str, Any], sent: Sent, landing: L
 
 def _conflict(name: str, user_ns: dict[str, Any]) -> str:
     kept = f"kept {reprlib.repr(user_ns[name])}" if name in user_ns else "it is deleted there"
-    return f"{name} was changed in the notebook meanwhile; {kept}. The job's value: job.result()[{name!r}]"
+    return f"{name} was changed in the notebook meanwhile; {kept}."
 
 
 def _land_touched(names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Landing, clashing: set[int]) -> None:
     for name in names:
         original = sent.names.get(name, MISSING)
-        landing.values[name] = original
         clashes = bool(clashing) and bool(names_that_reach({name: original}, clashing))
+        if clashes:
+            landing.apart.append(name)
+        else:
+            landing.values[name] = original
         if clashes or user_ns.get(name, MISSING) is not original:
             landing.conflicts.append(_conflict(name, user_ns))
         else:

@@ -91,6 +91,28 @@ def test_a_value_that_the_notebook_changed_stays_and_the_card_says_so(desk: Desk
     assert job.result()["x"] == 2
 
 
+def test_where_both_changed_one_object_in_place_the_jobs_state_of_it_is_still_to_be_had(
+    desk: Desk, twin: TwinDaemon, cells: Any
+) -> None:
+    desk.shell.user_ns["xs"] = [1]
+    job = played(desk, twin, "xs.append(2)")
+    desk.shell.user_ns["xs"].append(9)
+    cells.between_cells()
+    assert desk.shell.user_ns["xs"] == [1, 9]
+    assert job.result()["xs"] == [1, 2]
+    assert f"`%gpujob fetch {job.id}` brings what the job had." in job.facts.notes
+    assert desk.landings.fetch(job) == ["xs"]
+    assert desk.shell.user_ns["xs"] == [1, 2]
+    assert job.facts.notes == ["xs replaced what this notebook had under this name."]
+
+
+def test_modules_and_the_shells_own_names_come_back_without_a_word(desk: Desk, twin: TwinDaemon, cells: Any) -> None:
+    job = played(desk, twin, "import time\n_exit_code = 0\ny = 1")
+    cells.between_cells()
+    assert job.facts.returned == ["y"]
+    assert {"time", "_exit_code"} <= set(desk.shell.user_ns)
+
+
 def test_waiting_lands_at_once_and_results_are_there_by_name(desk: Desk, twin: TwinDaemon) -> None:
     job = played(desk, twin, "y = 1")
     assert job.wait(5)

@@ -1,0 +1,64 @@
+"""What a submitted function returned is its job's to give; the notebook is told of it in words that it knows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupysched.core.errors import BadRequest
+from jupysched.magic import api
+from jupysched.magic.desk import Desk
+from jupysched.magic.failure import NotReturned
+from jupysched.magic.job import Job
+from jupysched.namespace import diff, unpack
+from tests.magic.shim import TwinShim
+from tests.magic.twin import TwinDaemon
+
+
+def called(desk: Desk, twin: TwinDaemon, function: Any) -> Job:
+    """Submit a function, call it here as its job would, and let the daemon say that it has ended."""
+    job = api.submit(function)
+    shim = TwinShim(Path(job.directory), 1, listens=False)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    baseline = unpack.load_inputs(Path(job.directory) / "input.pickle", namespace, desk.objects())
+    exec("jupysched_result = jupysched_call[0]()", namespace)
+    returned = diff.pack_changes(shim.path / "result.pickle", namespace, baseline, desk.objects(), [api.RESULT])
+    shim.end(returned=list(returned.names), notes=list(returned.notes))
+    record = twin.records[job.id]
+    fields = {name: getattr(record, name) for name in record.__struct_fields__}
+    twin.records[job.id] = type(record)(**{**fields, "state": "succeeded", "attempt": 1})
+    desk.follow(job)
+    assert job.tracked is not None
+    assert job.tracked.ended.wait(10)
+    return job
+
+
+def test_the_notebook_gets_no_variable_for_it(desk: Desk, twin: TwinDaemon) -> None:
+    job = called(desk, twin, lambda: [5])
+    assert job.result() == [5]
+    assert api.RESULT not in desk.user_ns()
+    assert job.facts.returned == []
+    job.values = None
+    assert job.result() == [5]
+
+
+def test_what_cannot_travel_back_is_said_and_is_no_key_error(desk: Desk, twin: TwinDaemon) -> None:
+    job = called(desk, twin, lambda: (n for n in "ab"))
+    with pytest.raises(NotReturned, match=r"succeeded\. What it returned did not come back: a generator can't travel\."):
+        job.result()
+
+
+def test_a_functions_own_keyword_is_not_taken_for_an_option(desk: Desk, twin: TwinDaemon) -> None:
+    with pytest.raises(BadRequest, match=r"no option gpu\. Did you mean gpus\? What the function takes by name goes into kwargs="):
+        api.submit(print, gpu=1)
+
+
+def test_a_coroutine_was_called_too_early(desk: Desk, twin: TwinDaemon) -> None:
+    async def work() -> None: ...
+
+    coroutine = work()
+    with pytest.raises(BadRequest, match=r"this is a coroutine\. Leave the brackets away"):
+        api.submit(coroutine)  # type: ignore[arg-type]
+    coroutine.close()
+    with pytest.raises(BadRequest, match="this is an int"):
+        api.submit(3)  # type: ignore[arg-type]
