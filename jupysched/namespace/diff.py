@@ -67,6 +67,7 @@ class _Change:
         visible = {n: v for n, v in namespace.items() if not is_private(n) and not is_shell_value(n, v)}
         if out_names is not None:
             visible = {n: v for n, v in visible.items() if n in out_names}
+        self.missing = [n for n in out_names or () if n not in namespace and n not in baseline.received]
         self.visible = visible
         self.new = {n: v for n, v in visible.items() if n not in before or before[n] is not v}
         self.deleted = [n for n in baseline.received if n not in namespace and (out_names is None or n in out_names)]
@@ -83,7 +84,9 @@ class _Change:
         return [p for p in self.patches if names_that_reach(self.visible, {id(numbered[p[0]])})]
 
     def pack(self, path: Path, *, careful: bool) -> Returned:
-        returned = Returned()
+        returned = Returned(
+            [], [f"{n!r} did not come back: there is no such variable at the end of the cell." for n in self.missing]
+        )
         values = [*self.new.values(), *(patch for _, _, patch in self.patches)]
         writer = PayloadWriter(
             home=self.namespace,

@@ -165,8 +165,9 @@ class Job:
 
     def _fail(self, error: BaseException) -> None:
         self.error = error
-        if self.shell.failure is None and not _is_deliberate(error):
-            self.shell.show_failure(error)
+        if self.shell.failure is not None or _is_deliberate(error) or isinstance(error, KeyboardInterrupt):
+            return  # shown already, or an interrupt before or after the cell, whose traceback would show our own steps
+        self.shell.show_failure(error)
 
     def _join_threads(self) -> None:
         """Wait for threads as a script does; an interrupted cell waits for nobody."""

@@ -15,6 +15,9 @@ from typing import Any
 
 from jupysched.runner.outputs import Channel, bundle
 
+#: what stands before the file names of this package's code
+_OURS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+
 
 class Failure:
     """The error a cell ended with, as a kernel reports it."""
@@ -36,6 +39,17 @@ class Failure:
 
     def content(self) -> dict[str, Any]:
         return {"ename": self.ename, "evalue": self.evalue, "traceback": self.traceback}
+
+
+def cut_our_frames(error: BaseException) -> None:
+    """Let the traceback end where the cell's own code called into this package, which raised for it (an interrupt, `input()`)."""
+    last, link = None, error.__traceback__
+    while link is not None:
+        if not link.tb_frame.f_code.co_filename.startswith(_OURS):
+            last = link
+        link = link.tb_next
+    if last is not None:
+        last.tb_next = None
 
 
 class JobExit:
@@ -94,7 +108,15 @@ class ShellParts:
         if isinstance(error, SystemExit):
             self.show_failure(error, [f"SystemExit: {error}"])
             return
+        if error is not None:
+            cut_our_frames(error)
         super().showtraceback(exc_tuple, **how)  # type: ignore[misc]
+
+    def show_usage_error(self, exc: BaseException) -> None:
+        """What a magic says of its line: one sentence, which is all there is to show."""
+        super().show_usage_error(exc)  # type: ignore[misc]
+        if os.getpid() == self.owner:
+            self.failure = Failure.of(exc, [])
 
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
         self.show_failure(evalue, stb)

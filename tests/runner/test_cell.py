@@ -261,3 +261,21 @@ def test_a_checkpoint_is_there_for_the_next_attempt(node: Node) -> None:
 
     eventually((job.path(2) / "exit.json").exists)
     assert b"{'epoch': 3}" in (job.path(2) / "frames").read_bytes()
+
+
+def test_a_magics_complaint_is_one_line_and_no_traceback(node: Node) -> None:
+    job = node.run("%no_such_magic")
+    assert (job.outcome, job.end["ename"]) == ("error", "UsageError")
+    assert job.messages("error") == []
+    assert "UsageError: Line magic function" in job.stderr
+
+
+def test_a_refused_question_is_shown_where_the_cell_asked(node: Node) -> None:
+    job = node.run("input('who? ')")
+    assert "input('who? ')" in job.error_text()
+    assert "jupysched" not in job.error_text()
+
+
+def test_a_name_that_should_come_back_and_is_not_there_is_named(node: Node) -> None:
+    job = node.run("a = 1", out_names=["a", "b"])
+    assert job.end["notes"] == ["'b' did not come back: there is no such variable at the end of the cell."]
