@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jupysched import __version__, admin, places, words
+from jupysched.cli_jobs import WHICH, Parser, in_a_terminal, job_word, numbers
 from jupysched.cli_parts import Verb, add_verb, print_json, say
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return verb(options)
     except JupyschedError as error:
-        print(f"jupysched: {error}", file=sys.stderr)
+        print(f"jupysched: {in_a_terminal(str(error))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) and error.code == "bad_request" else 1
     except BrokenPipeError:
         sys.stderr.close()
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The command line, as `--help` and the README show it."""
-    parser = argparse.ArgumentParser(prog="jupysched", description="A notebook cell becomes a queued GPU job.")
+    parser = Parser(prog="jupysched", description="A notebook cell becomes a queued GPU job.")
     parser.add_argument("--version", action="version", version=f"jupysched {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB")
     _reading_verbs(verbs)
@@ -60,9 +61,9 @@ def _reading_verbs(verbs: Any) -> None:
         ("show", _show, "all that is known of a job"),
         ("why", _why, "why a job waits, or why it ended so"),
     ):
-        add_verb(verbs, name, verb, text, reads=True).add_argument("job", type=int)
+        add_verb(verbs, name, verb, text, reads=True).add_argument("job", type=job_word, help=WHICH)
     logs = add_verb(verbs, "logs", _logs, "what a job printed")
-    logs.add_argument("job", type=int)
+    logs.add_argument("job", type=job_word, help=WHICH)
     logs.add_argument("-f", "--follow", action="store_true", help="go on until the job ends")
     add_verb(verbs, "top", _top, "every GPU: who holds it, how busy it is", reads=True)
     add_verb(verbs, "doctor", _doctor, "check this installation and say what to mend", reads=True)
@@ -75,10 +76,10 @@ def _changing_verbs(verbs: Any) -> None:
         ("release", _release, "held jobs wait again"),
         ("requeue", _requeue, "back into the queue; running jobs are stopped first"),
     ):
-        add_verb(verbs, name, verb, text).add_argument("jobs", type=int, nargs="+", metavar="job")
+        add_verb(verbs, name, verb, text).add_argument("jobs", type=job_word, nargs="+", metavar="job", help=WHICH)
     priority = add_verb(verbs, "priority", _priority, "change the class of waiting jobs")
     priority.add_argument("priority", choices=["low", "normal", "high"])
-    priority.add_argument("jobs", type=int, nargs="+", metavar="job")
+    priority.add_argument("jobs", type=job_word, nargs="+", metavar="job", help=WHICH)
     drain = add_verb(verbs, "drain", _drain, "GPUs that take no new job (admins)")
     drain.add_argument("gpus", nargs="+", metavar="gpu", help="index, UUID or node")
     drain.add_argument("--why", default="", help="the sentence that others will read")
@@ -92,7 +93,9 @@ def _program_verbs(verbs: Any) -> None:
     demo.add_argument("--output", default="quickstart.html", help="where the executed notebook goes (HTML)")
     submit = add_verb(verbs, "submit", _submit, "queue a Python file as a job")
     submit.add_argument("file", help="a Python file; it runs as a cell would")
-    submit.add_argument("options", nargs=argparse.REMAINDER, help="options of %%%%gpujob")
+    submit.add_argument(
+        "options", nargs=argparse.REMAINDER, help="options of %%%%gpujob, after the file: --gpus 2 --time 2h"
+    )
     add_verb(verbs, "stop-daemon", _stop_daemon, "end the daemon; jobs go on, and the next command starts it again")
     for name, text in (
         ("serve", "run the daemon in the foreground (see `jupysched serve --help`)"),
@@ -123,13 +126,13 @@ def _queue(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     with _client() as client:
-        job = client.job(options.job)
+        job = client.job(*numbers(client, [options.job]))
     return print_json(job) if options.json else say(words.details(job))
 
 
 def _why(options: argparse.Namespace) -> int:
     with _client() as client:
-        job = client.job(options.job)
+        job = client.job(*numbers(client, [options.job]))
     if options.json:
         return print_json({"id": job.id, "state": job.state, "reason": job.reason, "why": job.why})
     return say(words.why(job))
@@ -139,7 +142,7 @@ def _logs(options: argparse.Namespace) -> int:
     from jupysched.logs import texts
 
     with _client() as client:
-        job = client.job(options.job)
+        job = client.job(*numbers(client, [options.job]))
         if not job.directory:
             raise UserError(f"Job {job.id} belongs to {job.user}; only they can read what it printed.")
         for text in texts(client, job, follow=options.follow):
@@ -163,27 +166,27 @@ def _changed(jobs: list[JobRecord]) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _changed(client.cancel(*options.jobs))
+        return _changed(client.cancel(*numbers(client, options.jobs)))
 
 
 def _hold(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _changed(client.hold(*options.jobs))
+        return _changed(client.hold(*numbers(client, options.jobs)))
 
 
 def _release(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _changed(client.release(*options.jobs))
+        return _changed(client.release(*numbers(client, options.jobs)))
 
 
 def _requeue(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _changed(client.requeue(*options.jobs))
+        return _changed(client.requeue(*numbers(client, options.jobs)))
 
 
 def _priority(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _changed(client.set_priority(options.priority, *options.jobs))
+        return _changed(client.set_priority(options.priority, *numbers(client, options.jobs)))
 
 
 def _drain(options: argparse.Namespace) -> int:

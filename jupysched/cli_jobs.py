@@ -1,0 +1,58 @@
+"""How a command line is read: which word was meant, and which jobs `12` and `last` are. Knows words; knows no verb."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+from jupysched.client import Client
+from jupysched.core.errors import NoSuchJob
+
+#: jobs of the user that `last` looks at
+MOST_JOBS = 1000
+WHICH = "its number, or `last` for your newest one"
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says which word may have been meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            near = difflib.get_close_matches(str(value), known, n=1)
+            raise argparse.ArgumentError(
+                action,
+                f"there is no {value!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"),
+            )
+
+
+def job_word(word: str) -> int | None:
+    """A job's number; None for the newest. Raises as argparse wants it."""
+    if word == "last":
+        return None
+    if not word.isdecimal():
+        raise argparse.ArgumentTypeError(f"{word!r} names no job; expected its number, or `last`")
+    return int(word)
+
+
+def numbers(client: Client, words: Sequence[int | None]) -> list[int]:
+    """The jobs that these words stand for. Raises NoSuchJob."""
+    newest = _newest(client) if None in words else 0
+    return [newest if word is None else word for word in words]
+
+
+def _newest(client: Client) -> int:
+    mine = [job.id for job in client.jobs(limit=MOST_JOBS).jobs if job.mine]
+    if not mine:
+        raise NoSuchJob("You have no jobs yet.", hint="Begin a cell with %%gpujob.")
+    return max(mine)
+
+
+def in_a_terminal(sentence: str) -> str:
+    """Where an error names a magic, the verb that does the same here."""
+    said = sentence.replace("`%gpujobs`", "`jupysched queue`").replace(
+        "`%%gpujob?` lists", "`%%gpujob?` in a notebook lists"
+    )
+    return said.replace("`%gpujob ", "`jupysched ")

@@ -1,0 +1,55 @@
+"""A command line that is nearly right is answered with what was meant; `last` is a job here as in a notebook."""
+
+import pytest
+
+from jupysched import cli, cli_jobs
+from jupysched.core.errors import NoSuchJob
+from jupysched.wire.messages import JobsPage
+from jupysched.wire.records import JobRecord, RequestRecord
+
+
+class Listing:
+    """A client that knows three jobs, two of them ours."""
+
+    def __init__(self, *jobs: tuple[int, bool]) -> None:
+        self.records = [
+            JobRecord(id=number, user="me", name="x", state="pending", request=RequestRecord(), mine=mine)
+            for number, mine in jobs
+        ]
+
+    def jobs(self, *, limit: int) -> JobsPage:
+        return JobsPage(jobs=self.records, total=len(self.records))
+
+
+def refused(capsys, *words: str) -> str:
+    """What a wrong command line is told."""
+    with pytest.raises(SystemExit) as raised:
+        cli.make_parser().parse_args(words)
+    assert raised.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_last_is_the_newest_job_of_ones_own():
+    client = Listing((4, True), (9, False), (7, True))
+    assert cli_jobs.numbers(client, [None, 4]) == [7, 4]
+    with pytest.raises(NoSuchJob, match="no jobs yet"):
+        cli_jobs.numbers(Listing((9, False)), [None])
+
+
+@pytest.mark.parametrize("verb", ["show", "why", "logs", "cancel", "hold", "release", "requeue"])
+def test_every_verb_on_a_job_takes_last(verb):
+    options = cli.make_parser().parse_args([verb, "last"])
+    assert getattr(options, "job", None) is None
+    assert getattr(options, "jobs", [None]) == [None]
+
+
+def test_a_misspelled_word_is_answered_with_the_nearest(capsys):
+    assert "there is no 'quueue'; did you mean queue?" in refused(capsys, "quueue")
+    assert "did you mean high?" in refused(capsys, "priority", "hihg", "3")
+    assert "there are low, normal, high" in refused(capsys, "priority", "3", "high")
+    assert "'x' names no job" in refused(capsys, "show", "x")
+
+
+def test_what_an_error_names_can_be_typed_in_a_terminal():
+    assert cli_jobs.in_a_terminal("`%gpujobs` lists your jobs.") == "`jupysched queue` lists your jobs."
+    assert cli_jobs.in_a_terminal("`%gpujob attach 3` brings them.") == "`jupysched attach 3` brings them."
