@@ -12,6 +12,9 @@ from jupysched.client import Client
 from jupysched.core.errors import JupyschedError
 
 LEAST_FREE_BYTES = 1 << 30
+NO_DRIVER = "No NVIDIA driver was found"
+#: there where the machine has a GPU of NVIDIA's, whatever its driver does
+GPU_FILES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +69,18 @@ def _daemon(client: Client) -> list[Finding]:
         for g in gpus
         if g.foreign
     ]
-    result += [Finding(what="notice", ok=False, said=notice) for notice in found.notices]
-    return result
+    return result + [_notice(notice) for notice in found.notices]
+
+
+def _notice(said: str) -> Finding:
+    """What the daemon has to say of itself. No driver where there is no GPU is how a laptop is: nothing to mend."""
+    is_plain = NO_DRIVER in said and not any(os.path.exists(path) for path in GPU_FILES)
+    return Finding(what="notice", ok=is_plain, said=f"{said} CPU slots stand in for GPUs." if is_plain else said)
 
 
 def _modules() -> list[Finding]:
     found = []
-    for name, what in (("jupyterlab", "the sidebar"), ("torch", "torch"), ("dask_cuda", "the GPU cluster")):
+    for name, what in (("jupyterlab", "the sidebar"), ("torch", "import torch"), ("dask_cuda", "the GPU cluster")):
         there = importlib.util.find_spec(name) is not None
         needed = name == "dask_cuda" and os.path.exists("/dev/nvidia0")
         found.append(
