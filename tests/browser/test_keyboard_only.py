@@ -1,5 +1,7 @@
 """Everything in the sidebar can be done without a mouse, and a screen reader is told what there is."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import expect
 
@@ -11,14 +13,16 @@ from tests.labs import ROOT
 
 
 @pytest.fixture
-def held(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def held(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Three jobs that wait to be released."""
     lab.start_daemon()
     monkeypatch.setenv("JUPYSCHED_HOME", str(lab.server.home))
     with Client() as client:
-        return client.submit(
+        jobs = client.submit(
             *(SpecRecord(name=f"kept {n}", directory=str(new_job_directory()), hold=True) for n in range(3))
         )
+        yield jobs
+        client.cancel(*jobs)
 
 
 def test_jobs_are_found_chosen_opened_and_cancelled_by_keys(lab: Lab, held: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
@@ -28,7 +29,7 @@ FRAMES = """async () => {
 
 
 @pytest.fixture
-def many(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def many(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Five thousand held jobs, in one directory: none of them will run."""
     lab.start_daemon()
     monkeypatch.setenv("JUPYSCHED_HOME", str(lab.server.home))
