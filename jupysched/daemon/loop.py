@@ -203,7 +203,7 @@ class Loop:
         job = self.state.jobs.get(word.job)
         if job is None or job.attempt != word.attempt or job.state in ENDED:
             return
-        at, key = word.at, {"job": word.job, "attempt": word.attempt}
+        at, key = self._plausible(job, word.at), {"job": word.job, "attempt": word.attempt}
         if word.kind == "metrics":
             self._measured(word)
             return
@@ -217,6 +217,12 @@ class Loop:
             self.record_surely(ev.AttemptRefused(at=at, job=word.job, attempt=word.attempt, sentence=word.sentence))
         elif word.kind == "lost":
             self.record_surely(ev.AttemptLost(at=at, job=word.job, attempt=word.attempt, sentence=word.sentence))
+
+    def _plausible(self, job: Job, at: float) -> float:
+        """When it happened: as the agent says, if that lies between the grant and now. Its clock is another one, and may have been
+        set since."""
+        now = self.now()
+        return at if (job.started_at or job.granted_at or now) <= at <= now else now
 
     def node(self, events: Sequence[Event]) -> None:
         """Nodes and GPUs came, went or changed. Attempts that were running there before us are adopted."""

@@ -93,10 +93,18 @@ class House:
         self.loop.cycle()
         check(self.loop.state)
 
-    def say(self, job: int, kind: str, *, attempt: int = 1, exit_: Exit | None = None, sentence: str = "") -> None:
-        self.cluster.heard(
-            Heard(job=JobId(job), attempt=attempt, kind=kind, at=self.clock.now(), exit=exit_, sentence=sentence)
-        )
+    def say(
+        self,
+        job: int,
+        kind: str,
+        *,
+        attempt: int = 1,
+        exit_: Exit | None = None,
+        sentence: str = "",
+        at: float | None = None,
+    ) -> None:
+        when = self.clock.now() if at is None else at
+        self.cluster.heard(Heard(job=JobId(job), attempt=attempt, kind=kind, at=when, exit=exit_, sentence=sentence))
         self.cycle()
 
     def succeed(self, job: int, *, attempt: int = 1) -> None:

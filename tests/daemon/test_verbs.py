@@ -259,3 +259,19 @@ async def test_a_dry_run_of_a_gang_leaves_the_queue_as_it_was(house, tmp_path):
     house.succeed(2)
     assert [(1, 1), (2, 1)] == house.orders()
     assert [] == house.loop.notices
+
+
+@pytest.mark.parametrize("off_s", [-3600.0, 3600.0])
+async def test_an_agent_whose_clock_was_set_ends_no_job_by_its_time_and_makes_no_negative_length(
+    house, tmp_path, off_s
+):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, time_limit_s=60.0)]))
+    house.cycle()
+    house.clock.advance(1)
+    house.say(1, "running", at=house.clock.now() + off_s)
+    house.clock.advance(30)
+    house.cycle()
+    assert [] == house.cluster.stopped
+    house.say(1, "ended", exit_=Exit(code=0, outcome="ok"), at=house.clock.now() + off_s)
+    record = house.api.serve(ME, ask.Show(job=1))
+    assert ("succeeded", 30.0) == (record.state, record.ran_s)
