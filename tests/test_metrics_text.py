@@ -20,15 +20,26 @@ def test_epoch_and_step_in_brackets_with_accuracy_beside_it() -> None:
     )
     reader = Losses()
     assert reader.feed(text) == [
-        Point("loss", 0.3421, 100, 1), Point("loss", 0.25, 200, 1), Point("loss", 0.001, 100, 2),
+        Point("loss", 0.3421, 100, 1),
+        Point("loss", 0.25, 200, 1),
+        Point("loss", 0.001, 100, 2),
     ]
 
 
 def test_lines_that_must_not_break_or_pollute_the_plot() -> None:
     lines = [
-        "loss: nan", "loss: inf", "loss: -inf", "without loss of generality: 5", "lossless: 3",
-        "loss function: CrossEntropyLoss()", "loss: 1,234.5", "Loss=tensor(0.7321, grad_fn=<NllLossBackward0>)",
-        "weight_loss_kg: 80", "loss:", "\x1b[32mloss: 0.25\x1b[0m", "loss: 0.5 <img src=x onerror=alert(1)>",
+        "loss: nan",
+        "loss: inf",
+        "loss: -inf",
+        "without loss of generality: 5",
+        "lossless: 3",
+        "loss function: CrossEntropyLoss()",
+        "loss: 1,234.5",
+        "Loss=tensor(0.7321, grad_fn=<NllLossBackward0>)",
+        "weight_loss_kg: 80",
+        "loss:",
+        "\x1b[32mloss: 0.25\x1b[0m",
+        "loss: 0.5 <img src=x onerror=alert(1)>",
     ]
     found = values("\n".join(lines))
     assert math.isnan(found[0])
@@ -39,7 +50,10 @@ def test_lines_that_must_not_break_or_pollute_the_plot() -> None:
     ("line", "expected"),
     [
         ("[1,   100] loss: 2.301", [Point("loss", 2.301, 100, 1)]),
-        ("epoch 3 train_loss=0.12 val_loss=0.15", [Point("train_loss", 0.12, None, 3), Point("val_loss", 0.15, None, 3)]),
+        (
+            "epoch 3 train_loss=0.12 val_loss=0.15",
+            [Point("train_loss", 0.12, None, 3), Point("val_loss", 0.15, None, 3)],
+        ),
         ("step 19999 loss: 0.01832", [Point("loss", 0.01832, 19999)]),
         ("loss 0.5", [Point("loss", 0.5)]),
         ("Training loss: 0.3, Validation Loss: 0.4", [Point("train_loss", 0.3), Point("val_loss", 0.4)]),
@@ -48,7 +62,10 @@ def test_lines_that_must_not_break_or_pollute_the_plot() -> None:
         ("{'loss': '0.21', 'epoch': '1'}", [Point("loss", 0.21, None, 1)]),
         ("Iteration 7, loss = 0.69314718", [Point("loss", 0.69314718, 7)]),
         ("Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.295", [Point("loss", 2.295, None, 1)]),
-        ("Epoch 1:  45%|####5     | 45/100 [00:10<00:12,  4.40it/s, loss=0.412, v_num=3]", [Point("loss", 0.412, 45, 1)]),
+        (
+            "Epoch 1:  45%|####5     | 45/100 [00:10<00:12,  4.40it/s, loss=0.412, v_num=3]",
+            [Point("loss", 0.412, 45, 1)],
+        ),
         (
             "1875/1875 ━━━━━━━━ 5s 2ms/step - accuracy: 0.9133 - loss: 0.2993 - val_accuracy: 0.95 - val_loss: 0.1711",
             [Point("loss", 0.2993, 1875), Point("val_loss", 0.1711, 1875)],
@@ -71,7 +88,8 @@ def test_a_line_gives_these_points(line: str, expected: list[Point]) -> None:
 
 def test_a_bar_gives_one_point_for_each_new_value_and_not_for_each_repaint() -> None:
     bar = "".join(
-        f"\r{i}/3 [00:0{i}<00:03,  1.00it/s, loss={loss}]" for i, loss in [(1, 0.9), (1, 0.9), (2, 0.5), (2, 0.5), (3, 0.4)]
+        f"\r{i}/3 [00:0{i}<00:03,  1.00it/s, loss={loss}]"
+        for i, loss in [(1, 0.9), (1, 0.9), (2, 0.5), (2, 0.5), (3, 0.4)]
     )
     assert values(bar) == [0.9, 0.5, 0.4]
 

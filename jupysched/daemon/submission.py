@@ -10,13 +10,14 @@ from jupysched.core.errors import BadDependency, BadRequest, OverLimit, TooManyG
 from jupysched.core.fold import fold
 from jupysched.core.job import JobId, JobSpec, Priority, UserName
 from jupysched.core.limits import refusal
-from jupysched.core.resources import Request
+from jupysched.core.resources import GpuKind, Request
 from jupysched.core.state import State
 from jupysched.core.states import ENDED, JobState
 from jupysched.daemon.auth import Person
 from jupysched.daemon.views import job_record
 from jupysched.wire.records import JobRecord, RequestRecord
 from jupysched.wire.requests import SpecRecord
+from jupysched.words import size
 
 MOST_NAME = 200
 
@@ -59,6 +60,22 @@ def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
 
 
 def _request(state: State, asked: RequestRecord) -> Request:
+    _check_numbers(asked)
+    on_slots = bool(state.gpus) and all(g.kind is GpuKind.CPU_SLOT for g in state.gpus.values())
+    if state.nodes:
+        _check_room(state, asked, on_slots=on_slots)
+    return Request(
+        gpus=asked.gpus,
+        # On a machine without a GPU the same notebooks run: a CPU slot stands in for any GPU, of any type and memory.
+        gpu_memory_bytes=None if on_slots else asked.gpu_memory_bytes,
+        gpu_type=None if on_slots else asked.gpu_type,
+        cpus=asked.cpus,
+        memory_bytes=asked.memory_bytes,
+        time_limit_s=asked.time_limit_s,
+    )
+
+
+def _check_numbers(asked: RequestRecord) -> None:
     if asked.gpus < 1:
         raise BadRequest(f"--gpus is {asked.gpus}; expected a whole number of at least 1.")
     positive = {
@@ -70,24 +87,34 @@ def _request(state: State, asked: RequestRecord) -> Request:
     for option, value in positive.items():
         if value is not None and not value > 0:
             raise BadRequest(f"{option} is {value:g}; expected more than 0.")
+
+
+def _check_room(state: State, asked: RequestRecord, *, on_slots: bool) -> None:
+    """What could never run is refused now, naming what there is too little of."""
     most = state.widest_node()
-    if state.nodes and asked.gpus > most:
-        kind = "CPU slots" if all(g.kind.value == "cpu_slot" for g in state.gpus.values()) else "GPUs"
+    if asked.gpus > most:
+        kind = "CPU slots" if on_slots else "GPUs"
         raise TooManyGpus(
             f"{asked.gpus} GPUs asked (--gpus); the largest node has {most} {kind}.",
             hint=f"Ask for --gpus {most} or fewer.",
         )
-    if asked.gpu_type and state.gpus and not any(asked.gpu_type.lower() in g.name.lower() for g in state.gpus.values()):
-        names = sorted({g.name for g in state.gpus.values()})
+    cpus = max(n.cpus for n in state.nodes.values())
+    if asked.cpus is not None and asked.cpus > cpus:
+        raise BadRequest(f"{asked.cpus} CPU cores asked (--cpus); the largest node has {cpus}.")
+    memory = max(n.memory_bytes for n in state.nodes.values())
+    if asked.memory_bytes is not None and asked.memory_bytes > memory:
+        raise BadRequest(f"{size(asked.memory_bytes)} of RAM asked (--mem); the largest node has {size(memory)}.")
+    if on_slots:
+        return
+    gpus = list(state.gpus.values())
+    if asked.gpu_type and not any(asked.gpu_type.lower() in g.name.lower() for g in gpus):
+        names = sorted({g.name for g in gpus})
         raise BadRequest(f"No GPU here is a {asked.gpu_type!r} (--gpu-type); there are {', '.join(names)}.")
-    return Request(
-        gpus=asked.gpus,
-        gpu_memory_bytes=asked.gpu_memory_bytes,
-        gpu_type=asked.gpu_type,
-        cpus=asked.cpus,
-        memory_bytes=asked.memory_bytes,
-        time_limit_s=asked.time_limit_s,
-    )
+    sizes = [g.memory_bytes for g in gpus if g.memory_bytes is not None]
+    if asked.gpu_memory_bytes is not None and sizes and asked.gpu_memory_bytes > max(sizes):
+        raise BadRequest(
+            f"{size(asked.gpu_memory_bytes)} of GPU memory asked (--gpu-mem); the largest GPU has {size(max(sizes))}."
+        )
 
 
 def _retries(retries: int) -> int:

@@ -92,7 +92,9 @@ def _asked(options: dict[str, Any]) -> Asked:
         if option is None:
             near = difflib.get_close_matches(field, _FIELDS, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_FIELDS))}."
-            raise BadRequest(f"There is no option {field}.", hint=f"{hint} What the function takes by name goes into kwargs={{...}}.")
+            raise BadRequest(
+                f"There is no option {field}.", hint=f"{hint} What the function takes by name goes into kwargs={{...}}."
+            )
         if value is not None:
             found[field] = _read(option, value)
     return Asked(**found)

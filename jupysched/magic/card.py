@@ -17,8 +17,12 @@ MIME = "application/vnd.jupysched.job+json"
 
 #: a state that is not here is one of those in which a job holds GPUs, or of a newer daemon
 _TONES: dict[str, str] = {
-    JobState.PENDING: "wait", JobState.HELD: "wait", JobState.SUSPENDED: "wait", JobState.SUCCEEDED: "ok",
-    JobState.FAILED: "bad", JobState.CANCELLED: "off",
+    JobState.PENDING: "wait",
+    JobState.HELD: "wait",
+    JobState.SUSPENDED: "wait",
+    JobState.SUCCEEDED: "ok",
+    JobState.FAILED: "bad",
+    JobState.CANCELLED: "off",
 }
 
 
@@ -44,8 +48,13 @@ def bundle(record: JobRecord, facts: Facts, *, now: datetime | None = None) -> d
         fields["metrics"] = {**fields["metrics"], **_plain(facts.metrics)}
     return {
         MIME: {
-            "job": record.id, **fields, "words": said, "gpu_readings": [_reading(gpu) for gpu in facts.gpus],
-            "losses": list(facts.losses), "notes": list(facts.notes), "returned": facts.returned,
+            "job": record.id,
+            **fields,
+            "words": said,
+            "gpu_readings": [_reading(gpu) for gpu in facts.gpus],
+            "losses": list(facts.losses),
+            "notes": list(facts.notes),
+            "returned": facts.returned,
             "has_landed": facts.has_landed,
         },
         "text/html": _html(record, facts, said),
@@ -64,10 +73,19 @@ def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
 def _html(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
     figures = " · ".join(filter(None, [live(facts), loss(record, facts)]))
     first = look.text(figures) + (" " + look.spark(facts.losses) if facts.losses else "") if figures else ""
-    lines = [first, look.text(said["detail"]) if said["detail"] else "", *(look.text(words.tidy(n)) for n in facts.notes)]
+    lines = [
+        first,
+        look.text(said["detail"]) if said["detail"] else "",
+        *(look.text(words.tidy(n)) for n in facts.notes),
+    ]
     return look.box(
-        tone=_TONES.get(record.state, "run"), name=words.short_name(record.name), full_name=words.tidy(record.name),
-        pill=said["pill"], beside=said["beside"], lines=lines, right=f"job {record.id}",
+        tone=_TONES.get(record.state, "run"),
+        name=words.short_name(record.name),
+        full_name=words.tidy(record.name),
+        pill=said["pill"],
+        beside=said["beside"],
+        lines=lines,
+        right=f"job {record.id}",
     )
 
 
@@ -138,8 +156,12 @@ def _gpu_line(gpu: GpuRecord, *, alone: bool) -> str:
 
 def _reading(gpu: GpuRecord) -> dict[str, Any]:
     return {
-        "id": gpu.id, "label": gpu.label, "kind": gpu.kind, "utilization_percent": gpu.utilization_percent,
-        "memory_used_bytes": gpu.memory_used_bytes, "memory_total_bytes": gpu.memory_total_bytes,
+        "id": gpu.id,
+        "label": gpu.label,
+        "kind": gpu.kind,
+        "utilization_percent": gpu.utilization_percent,
+        "memory_used_bytes": gpu.memory_used_bytes,
+        "memory_total_bytes": gpu.memory_total_bytes,
     }
 
 
@@ -164,7 +186,9 @@ def detail(record: JobRecord, facts: Facts) -> str:
         names = words.listed([words.tidy(name) for name in facts.returned])
         verb = "is" if len(facts.returned) == 1 else "are"
         come = "comes" if len(facts.returned) == 1 else "come"
-        parts.append(f"{names} {verb} back in the notebook." if facts.has_landed else f"{names} {come} back with the next cell.")
+        parts.append(
+            f"{names} {verb} back in the notebook." if facts.has_landed else f"{names} {come} back with the next cell."
+        )
     return " ".join(parts)
 
 

@@ -103,8 +103,12 @@ class PlainCell:
     def _show(self, kind: str, content: Content) -> None:
         data = content["data"]
         if type(self._display).__name__ == "CapturingDisplayPublisher":
-            self._display.publish(data, content.get("metadata", {}), update=kind == "update_display_data",
-                                  transient=content.get("transient", {}))
+            self._display.publish(
+                data,
+                content.get("metadata", {}),
+                update=kind == "update_display_data",
+                transient=content.get("transient", {}),
+            )
         elif "text/plain" in data:
             head = f"Out[{self.execution_count}]: " if kind == "execute_result" else ""
             self._write("stdout", f"{head}{data['text/plain']}\n")

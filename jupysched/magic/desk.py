@@ -151,16 +151,28 @@ class Desk:
         self.jobs[job.id] = job
         self._cells[job.id] = cell
 
-    def follow(self, job: Job, *, cell: AnyCell | None = None, waits: bool = False,
-               ask: Callable[[dict[str, Any], str], None] | None = None, attempts_seen: int = 0,
-               is_fresh: bool = False) -> None:
+    def follow(
+        self,
+        job: Job,
+        *,
+        cell: AnyCell | None = None,
+        waits: bool = False,
+        ask: Callable[[dict[str, Any], str], None] | None = None,
+        attempts_seen: int = 0,
+        is_fresh: bool = False,
+    ) -> None:
         """Let the relay bring states, and outputs if there is a cell for them."""
         if cell is None and job.tracked is not None and not job.tracked.ended.is_set():
             return
         outlet = None
         if cell is not None:
-            outlet = Outlet(cell.send, job=job.id, execution_count=cell.execution_count, hold_error=waits,
-                            head=lambda: self._card(job) if self._has_card(job) else None)
+            outlet = Outlet(
+                cell.send,
+                job=job.id,
+                execution_count=cell.execution_count,
+                hold_error=waits,
+                head=lambda: self._card(job) if self._has_card(job) else None,
+            )
 
         def end() -> None:
             self._note_end(job)
@@ -170,8 +182,14 @@ class Desk:
                 self._wake_kernel()
 
         job.tracked = Tracked(
-            record=job.record if not is_fresh else job.record_at_submission, directory=job.directory, outlet=outlet, card=lambda: self._show(job), facts=job.facts,
-            ask=ask or _nobody_answers, end=end, told=job.has_ended,
+            record=job.record if not is_fresh else job.record_at_submission,
+            directory=job.directory,
+            outlet=outlet,
+            card=lambda: self._show(job),
+            facts=job.facts,
+            ask=ask or _nobody_answers,
+            end=end,
+            told=job.has_ended,
             attempts_seen=attempts_seen,
         )
         self.relay.track(job.tracked)

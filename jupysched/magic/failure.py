@@ -10,8 +10,17 @@ from jupysched.core.states import REASONS, JobState, Reason
 from jupysched.wire.records import JobRecord
 
 #: IPython treats these in ways of its own, which would show our frames or end the kernel
-_NOT_DERIVED = {"SystemExit", "SyntaxError", "IndentationError", "TabError", "GeneratorExit", "StopIteration",
-                "StopAsyncIteration", "BaseExceptionGroup", "ExceptionGroup"}
+_NOT_DERIVED = {
+    "SystemExit",
+    "SyntaxError",
+    "IndentationError",
+    "TabError",
+    "GeneratorExit",
+    "StopIteration",
+    "StopAsyncIteration",
+    "BaseExceptionGroup",
+    "ExceptionGroup",
+}
 
 
 class JobFailed(UserError):

@@ -48,7 +48,9 @@ class Results(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"The job brought no {name!r} back; it brought {', '.join(self) or 'nothing'}.") from None
+            raise AttributeError(
+                f"The job brought no {name!r} back; it brought {', '.join(self) or 'nothing'}."
+            ) from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -173,7 +175,9 @@ class Job:
         if self.single is None:
             return values
         if self.single not in values:
-            raise NotReturned(f"Job {self.id} ({self.name}) succeeded. {' '.join(self.facts.notes) or 'Nothing came back.'}")
+            raise NotReturned(
+                f"Job {self.id} ({self.name}) succeeded. {' '.join(self.facts.notes) or 'Nothing came back.'}"
+            )
         return values[self.single]
 
     def told_names(self, names: list[str], values: dict[str, Any]) -> list[str]:
@@ -220,6 +224,8 @@ class Job:
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.name!r}: {self.state}>"
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         content = card.content(self.record, self.facts)
         return content["data"], content["metadata"]

@@ -127,12 +127,16 @@ class Landings:
     def _adopt(self, job: Job) -> None:
         """This notebook did not submit it and asks for what came back: that replaces what is there, and the card says so."""
         user_ns, values = self._user_ns(), job.values or Results()
-        replaced = job.told_names([name for name in values if name in user_ns and user_ns[name] is not values[name]], values)
+        replaced = job.told_names(
+            [name for name in values if name in user_ns and user_ns[name] is not values[name]], values
+        )
         user_ns.update(values)
         job.facts.returned, job.facts.has_landed = job.told_names(list(values), values), True
         job.facts.notes = [note for note in job.facts.notes if note not in job.facts.conflicts]
         if replaced:
-            job.facts.note(f"{listed(replaced)} replaced what this notebook had under {'this name' if len(replaced) == 1 else 'these names'}.")
+            job.facts.note(
+                f"{listed(replaced)} replaced what this notebook had under {'this name' if len(replaced) == 1 else 'these names'}."
+            )
 
     def fetch(self, job: Job) -> list[str]:
         """Bring the results of an ended job into this notebook, also once more; return the names."""

@@ -19,8 +19,17 @@ from jupysched.magic.failure import from_job
 PRELOADED = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "torch")
 
 
-def launch_record(cell: str, *, shell: Any, objects: Path, name: str, allow_stdin: bool, out_names: tuple[str, ...] | None,
-                  cell_name: str, packages: Collection[str]) -> dict[str, Any]:
+def launch_record(
+    cell: str,
+    *,
+    shell: Any,
+    objects: Path,
+    name: str,
+    allow_stdin: bool,
+    out_names: tuple[str, ...] | None,
+    cell_name: str,
+    packages: Collection[str],
+) -> dict[str, Any]:
     """The whole record; `packages`: what the cell and its values import. Raises ClusterError if the working directory is gone."""
     return {
         "executable": sys.executable,
@@ -67,7 +76,8 @@ def _cwd() -> str:
         return os.getcwd()
     except FileNotFoundError:
         raise ClusterError(
-            "The notebook's working directory no longer exists.", hint="Change to another one with %cd and submit again."
+            "The notebook's working directory no longer exists.",
+            hint="Change to another one with %cd and submit again.",
         ) from None
 
 

@@ -23,7 +23,9 @@ _BOX = (
     "border-left:3px solid {colour};border-radius:3px;padding:8px 12px;margin:2px 0"
 )
 _SUB = "font-size:11px;opacity:.75"
-_PILL = "font-size:11px;border-radius:9px;padding:0 7px;border:1px solid var(--jp-border-color2,#c8ccd1);white-space:nowrap"
+_PILL = (
+    "font-size:11px;border-radius:9px;padding:0 7px;border:1px solid var(--jp-border-color2,#c8ccd1);white-space:nowrap"
+)
 _ROW = "display:flex;gap:12px;align-items:center;flex-wrap:wrap"
 _CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
 _LINE_WIDTH, _LINE_HEIGHT = 150, 16
@@ -52,7 +54,9 @@ def spark(values: Sequence[float]) -> str:
     low, high = min(finite), max(finite)
     spread = (high - low) or 1.0
     step = _LINE_WIDTH / (len(finite) - 1)
-    points = " ".join(f"{i * step:.1f},{1 + (_LINE_HEIGHT - 2) * (high - v) / spread:.1f}" for i, v in enumerate(finite))
+    points = " ".join(
+        f"{i * step:.1f},{1 + (_LINE_HEIGHT - 2) * (high - v) / spread:.1f}" for i, v in enumerate(finite)
+    )
     return (
         f'<svg width="{_LINE_WIDTH}" height="{_LINE_HEIGHT}" style="display:inline;vertical-align:middle" aria-hidden="true">'
         f'<polyline points="{points}" fill="none" stroke="{_COLOURS["run"]}" stroke-width="1.5"/></svg>'
@@ -63,8 +67,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of plain text; the last column takes the room that is left and may break its lines."""
     top = "".join(f'<th style="{_CELL}">{escape(h)}</th>' for h in heads)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}{";white-space:nowrap" if n < len(row) - 1 else ""}">{text(c)}</td>'
-                         for n, c in enumerate(row)) + "</tr>"
+        "<tr>"
+        + "".join(
+            f'<td style="{_CELL}{";white-space:nowrap" if n < len(row) - 1 else ""}">{text(c)}</td>'
+            for n, c in enumerate(row)
+        )
+        + "</tr>"
         for row in rows
     )
     return f'<table style="font-size:12px"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'

@@ -37,13 +37,19 @@ class GpuMagics:
             self._shell.magics_manager.magics[kind].pop(name, None)
 
     def _all(self) -> list[tuple[str, str, Callable[..., None]]]:
-        return [("cell", "gpujob", self.gpujob_cell), ("line", "gpujob", self.gpujob), ("line", "gpujobs", self.gpujobs)]
+        return [
+            ("cell", "gpujob", self.gpujob_cell),
+            ("line", "gpujob", self.gpujob),
+            ("line", "gpujobs", self.gpujobs),
+        ]
 
     def gpujob_cell(self, line: str, body: str) -> None:
         # The docstring is made below, from the options' table.
         asked = read_line(line)
         if _is_empty(body):
-            raise BadRequest("The cell is empty: there is nothing to run.", hint="Write the cell's code below the %%gpujob line.")
+            raise BadRequest(
+                "The cell is empty: there is nothing to run.", hint="Write the cell's code below the %%gpujob line."
+            )
         here = cell.current(self._shell)
         if asked.dry_run:
             record, packed = dry_run(self._desk, asked, body, cell=here)
@@ -91,7 +97,9 @@ def _is_empty(body: str) -> bool:
 
 
 def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:
-    lines = [f"Nothing is queued (--dry-run). The job {words.short_name(record.name)!r} would ask for {_request(asked)}."]
+    lines = [
+        f"Nothing is queued (--dry-run). The job {words.short_name(record.name)!r} would ask for {_request(asked)}."
+    ]
     if packed.report:
         width = max(len(part.name) for part in packed.report)
         types = max(len(part.type_name) for part in packed.report)
@@ -100,8 +108,10 @@ def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:
     else:
         lines.append("No variable would travel.")
     back = list(asked.out_names) if asked.out_names is not None else sorted(packed.reads.stored)
-    lines.append(f"Back would come: {words.listed(back, most=20) if back else 'nothing that it assigns'}"
-                 f"{'' if asked.out_names is not None else ', and what it changes in place'}.")
+    lines.append(
+        f"Back would come: {words.listed(back, most=20) if back else 'nothing that it assigns'}"
+        f"{'' if asked.out_names is not None else ', and what it changes in place'}."
+    )
     start = f"It should start about {words.clock(record.expected_start_at)}." if record.expected_start_at else ""
     place = f"It would be {words.ordinal(record.position)} in the queue." if record.position else ""
     why = f"{words.tidy(record.why)}." if record.why and (record.position or 0) > 1 else ""

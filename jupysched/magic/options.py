@@ -130,19 +130,40 @@ class Option:
 
 OPTIONS: tuple[Option, ...] = (
     Option(word="--gpus", metavar="N", read=lambda w: whole(w, least=1), help="GPUs on one node, whole (default 1)"),
-    Option(word="--gpu-mem", metavar="SIZE", read=nbytes, help="memory that each GPU must have, or a share of one GPU: 24G"),
+    Option(
+        word="--gpu-mem", metavar="SIZE", read=nbytes, help="memory that each GPU must have, or a share of one GPU: 24G"
+    ),
     Option(word="--gpu-type", metavar="NAME", read=gpu_type, help="a word in the GPU's name: A100"),
     Option(word="--cpus", metavar="N", read=lambda w: whole(w, least=1), help="CPU cores"),
     Option(word="--mem", metavar="SIZE", read=nbytes, help="RAM: 64G"),
-    Option(word="--time", metavar="DURATION", read=seconds, help="it is stopped after this: 90s, 30m, 2h, 1h30m, 1:30:00"),
+    Option(
+        word="--time", metavar="DURATION", read=seconds, help="it is stopped after this: 90s, 30m, 2h, 1h30m, 1:30:00"
+    ),
     Option(word="--priority", metavar="CLASS", read=priority, help="low, normal or high"),
     Option(word="--name", metavar="NAME", read=name, help="what the job is called"),
-    Option(word="--after", metavar="ID", read=job_word, many=True, help="start when these jobs have succeeded (ids or `last`)"),
-    Option(word="--retries", metavar="N", read=lambda w: whole(w, least=0, most=100), help="attempts after one that fails by itself"),
-    Option(word="--in", metavar="NAMES", read=variable, many=True, help="variables that travel beside those the cell reads"),
-    Option(word="--out", metavar="NAMES", read=variable, many=True, help="only these come back (default: all that changed)"),
+    Option(
+        word="--after",
+        metavar="ID",
+        read=job_word,
+        many=True,
+        help="start when these jobs have succeeded (ids or `last`)",
+    ),
+    Option(
+        word="--retries",
+        metavar="N",
+        read=lambda w: whole(w, least=0, most=100),
+        help="attempts after one that fails by itself",
+    ),
+    Option(
+        word="--in", metavar="NAMES", read=variable, many=True, help="variables that travel beside those the cell reads"
+    ),
+    Option(
+        word="--out", metavar="NAMES", read=variable, many=True, help="only these come back (default: all that changed)"
+    ),
     Option(word="--wait", metavar="", help="the cell ends as the job ends; interrupt cancels the job"),
-    Option(word="--dry-run", metavar="", help="say what would travel, come back and when it would start; queue nothing"),
+    Option(
+        word="--dry-run", metavar="", help="say what would travel, come back and when it would start; queue nothing"
+    ),
 )
 #: words that are known and come with a later version
 LATER = {

@@ -31,8 +31,15 @@ _SHOWN = frozenset({"display_data", "execute_result", "update_display_data", "cl
 class Outlet:
     """One job's way into one cell. Not for two threads at a time."""
 
-    def __init__(self, send: Send, *, job: int, execution_count: int | None = None, hold_error: bool = False,
-                 head: Callable[[], dict[str, Any] | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        send: Send,
+        *,
+        job: int,
+        execution_count: int | None = None,
+        hold_error: bool = False,
+        head: Callable[[], dict[str, Any] | None] = lambda: None,
+    ) -> None:
         """`head` is what stands above the outputs and is not the job's to clear: a card, to be displayed."""
         self._to_cell = send
         self._head = head

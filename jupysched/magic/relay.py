@@ -67,10 +67,14 @@ class Relay:
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._pid != os.getpid():
-                raise JupyschedError("A forked child of the kernel cannot follow jobs.", hint="Submit from the notebook.")
+                raise JupyschedError(
+                    "A forked child of the kernel cannot follow jobs.", hint="Submit from the notebook."
+                )
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._run, args=(self._loop,), name="jupysched-relay", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._loop,), name="jupysched-relay", daemon=True
+                )
                 self._thread.start()
             return self._loop
 

@@ -6,6 +6,7 @@ Nothing is queued before everything that can be refused has been looked at, and 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,11 +42,20 @@ class Draft:
 def spec_of(asked: Asked, *, name: str, directory: Path, after: list[int], origin: dict[str, str]) -> SpecRecord:
     """What the daemon is asked for."""
     request = RequestRecord(
-        gpus=asked.gpus, gpu_memory_bytes=asked.gpu_mem, gpu_type=asked.gpu_type, cpus=asked.cpus, memory_bytes=asked.mem,
+        gpus=asked.gpus,
+        gpu_memory_bytes=asked.gpu_mem,
+        gpu_type=asked.gpu_type,
+        cpus=asked.cpus,
+        memory_bytes=asked.mem,
         time_limit_s=asked.time,
     )
     return SpecRecord(
-        name=name, directory=str(directory), request=request, priority=asked.priority, after=after, retries=asked.retries,
+        name=name,
+        directory=str(directory),
+        request=request,
+        priority=asked.priority,
+        after=after,
+        retries=asked.retries,
         origin=origin,
     )
 
@@ -70,25 +80,48 @@ def in_words() -> Iterator[None]:
         ) from None
 
 
-def draft(desk: Desk, asked: Asked, source: str, directory: Path, *, cell: AnyCell | None, allow_stdin: bool,
-          lent: dict[str, Any] | None = None) -> Draft:
+def draft(
+    desk: Desk,
+    asked: Asked,
+    source: str,
+    directory: Path,
+    *,
+    cell: AnyCell | None,
+    allow_stdin: bool,
+    lent: dict[str, Any] | None = None,
+) -> Draft:
     """Everything that queueing needs. Raises UserError, ClusterError, and SyntaxError's twin. Writes: the job's directory."""
     shell = desk.shell
     cell_name = name_cell(source, shell) if shell is not None else "<jupysched.submit>"
     name = asked.name.strip() or (f"cell {cell.execution_count}" if cell is not None else "cell")
     after = [desk.last().id if word == "last" else int(word) for word in asked.after]
     origin = cell.origin() if cell is not None else {}
+    # Cells that are alike tend to take as long: the daemon learns from it, and learns nothing else of the cell.
+    origin = {**origin, "cell_digest": hashlib.blake2b(source.encode(errors="replace"), digest_size=16).hexdigest()}
     spec = spec_of(asked, name=name, directory=directory, after=after, origin=origin)
     if asked.gpus > 1 or asked.gpu_mem or asked.gpu_type or after:
         # What cannot be queued is refused before gigabytes are packed for it.
         desk.call(lambda client: client.dry_run(spec))
     store = desk.objects()
     with lending(desk.user_ns(), lent or {}):
-        packed = pack_inputs(source, desk.user_ns(), objects=store, in_names=asked.in_names,
-                             transform=shell.transform_cell if shell is not None else None)
+        packed = pack_inputs(
+            source,
+            desk.user_ns(),
+            objects=store,
+            in_names=asked.in_names,
+            transform=shell.transform_cell if shell is not None else None,
+        )
     packed.write(directory / spool.INPUT)
-    launch = launch_record(source, shell=shell, objects=store.folder, name=name, allow_stdin=allow_stdin,
-                           out_names=asked.out_names, cell_name=cell_name, packages=packed.packages)
+    launch = launch_record(
+        source,
+        shell=shell,
+        objects=store.folder,
+        name=name,
+        allow_stdin=allow_stdin,
+        out_names=asked.out_names,
+        cell_name=cell_name,
+        packages=packed.packages,
+    )
     spool.write_json(str(directory / spool.LAUNCH), launch)
     return Draft(spec=spec, packed=packed)
 
@@ -105,8 +138,16 @@ def lending(user_ns: dict[str, Any], lent: dict[str, Any]) -> Iterator[None]:
             del user_ns[name]
 
 
-def submit(desk: Desk, asked: Asked, source: str, *, cell: AnyCell | None, allow_stdin: bool = False,
-           lent: dict[str, Any] | None = None, single: str | None = None) -> Job:
+def submit(
+    desk: Desk,
+    asked: Asked,
+    source: str,
+    *,
+    cell: AnyCell | None,
+    allow_stdin: bool = False,
+    lent: dict[str, Any] | None = None,
+    single: str | None = None,
+) -> Job:
     """The queued job. Raises as `draft` does, and what the daemon refuses; nothing stays behind then."""
     with in_words():
         directory = places.new_job_directory()
@@ -118,8 +159,16 @@ def submit(desk: Desk, asked: Asked, source: str, *, cell: AnyCell | None, allow
             raise
     spec = drafted.spec
     record = JobRecord(
-        id=number, user="", name=spec.name, state="pending", priority=spec.priority, request=spec.request,
-        after=spec.after, retries=spec.retries, directory=spec.directory, origin=spec.origin,
+        id=number,
+        user="",
+        name=spec.name,
+        state="pending",
+        priority=spec.priority,
+        request=spec.request,
+        after=spec.after,
+        retries=spec.retries,
+        directory=spec.directory,
+        origin=spec.origin,
     )
     return Job(record, desk=desk, sent=drafted.packed.sent, single=single)
 

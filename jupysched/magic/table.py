@@ -16,9 +16,13 @@ def rows(records: Sequence[JobRecord]) -> list[list[str]]:
     """One row a job, in the order given."""
     return [
         [
-            str(record.id), words.short_name(record.name, most=24), card.pill(record),
-            words.listed(record.gpus) if record.gpus else str(record.request.gpus), record.priority,
-            words.clock(record.submitted_at) if record.submitted_at else "", _what(record),
+            str(record.id),
+            words.short_name(record.name, most=24),
+            card.pill(record),
+            words.listed(record.gpus) if record.gpus else str(record.request.gpus),
+            record.priority,
+            words.clock(record.submitted_at) if record.submitted_at else "",
+            _what(record),
         ]
         for record in records
     ]
@@ -28,7 +32,9 @@ def _what(record: JobRecord) -> str:
     if has_ended(record):
         said = words.tidy(record.why) if record.state != "succeeded" else card.loss(record, Facts())
     else:
-        said = " · ".join(filter(None, [card.beside(record, Facts()), card.loss(record, Facts()), words.tidy(record.why)]))
+        said = " · ".join(
+            filter(None, [card.beside(record, Facts()), card.loss(record, Facts()), words.tidy(record.why)])
+        )
     return said if len(said) <= 100 else said[:99] + "…"
 
 

@@ -36,16 +36,26 @@ class Verbs:
         known = self.known()
         if verb not in known:
             near = difflib.get_close_matches(verb, known, n=1, cutoff=0.6)
-            said = f"Did you mean `%gpujob {near[0]}`?" if near else f"There are {words.listed(sorted(known), most=20)}."
+            said = (
+                f"Did you mean `%gpujob {near[0]}`?" if near else f"There are {words.listed(sorted(known), most=20)}."
+            )
             raise BadRequest(f"There is no `%gpujob {verb}`.", hint=said)
         known[verb](rest)
 
     def known(self) -> dict[str, Callable[[list[str]], None]]:
         """Every verb."""
         return {
-            "show": self.show, "logs": self.logs, "attach": self.attach, "fetch": self.fetch, "why": self.why,
-            "cancel": self.cancel, "hold": self.hold, "release": self.release, "requeue": self.requeue,
-            "priority": self.priority, "help": self.help,
+            "show": self.show,
+            "logs": self.logs,
+            "attach": self.attach,
+            "fetch": self.fetch,
+            "why": self.why,
+            "cancel": self.cancel,
+            "hold": self.hold,
+            "release": self.release,
+            "requeue": self.requeue,
+            "priority": self.priority,
+            "help": self.help,
         }
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -84,7 +94,8 @@ class Verbs:
         streams = {spool.Kind.STDOUT: "stdout", spool.Kind.STDERR: "stderr"}
         pieces = [
             (streams[spool.Kind(frame.kind)], frame.payload)
-            for frame in all_frames(record.directory, record.attempt) if frame.kind in streams
+            for frame in all_frames(record.directory, record.attempt)
+            if frame.kind in streams
         ]
         for name, payload in _last_lines(pieces, lines) if lines else pieces:
             self._cell.send("stream", {"name": name, "text": payload.decode("utf-8", "replace")})
@@ -201,16 +212,28 @@ def _last_lines(pieces: list[tuple[str, bytes]], count: int) -> list[tuple[str, 
 
 def _described(record: JobRecord) -> list[tuple[str, str]]:
     asked = record.request
-    request = [words.plural(asked.gpus, "GPU"), f"{words.size(asked.gpu_memory_bytes)} each" if asked.gpu_memory_bytes else "",
-               asked.gpu_type or "", words.plural(asked.cpus, "CPU") if asked.cpus else "",
-               f"{words.size(asked.memory_bytes)} RAM" if asked.memory_bytes else "",
-               f"at most {words.limit(asked.time_limit_s)}" if asked.time_limit_s else ""]
+    request = [
+        words.plural(asked.gpus, "GPU"),
+        f"{words.size(asked.gpu_memory_bytes)} each" if asked.gpu_memory_bytes else "",
+        asked.gpu_type or "",
+        words.plural(asked.cpus, "CPU") if asked.cpus else "",
+        f"{words.size(asked.memory_bytes)} RAM" if asked.memory_bytes else "",
+        f"at most {words.limit(asked.time_limit_s)}" if asked.time_limit_s else "",
+    ]
     pairs = [
-        ("job", str(record.id)), ("name", words.tidy(record.name)), ("user", record.user), ("state", card.pill(record)),
-        ("why", words.tidy(record.why)), ("asked", ", ".join(filter(None, request))), ("priority", record.priority),
-        ("where", words.listed(record.gpus)), ("node", words.listed(record.nodes)),
-        ("attempt", str(record.attempt) if record.attempt else ""), ("submitted", _time(record.submitted_at)),
-        ("started", _time(record.started_at)), ("ended", _time(record.ended_at)),
+        ("job", str(record.id)),
+        ("name", words.tidy(record.name)),
+        ("user", record.user),
+        ("state", card.pill(record)),
+        ("why", words.tidy(record.why)),
+        ("asked", ", ".join(filter(None, request))),
+        ("priority", record.priority),
+        ("where", words.listed(record.gpus)),
+        ("node", words.listed(record.nodes)),
+        ("attempt", str(record.attempt) if record.attempt else ""),
+        ("submitted", _time(record.submitted_at)),
+        ("started", _time(record.started_at)),
+        ("ended", _time(record.ended_at)),
         ("waited", words.duration(record.waited_s) if record.waited_s is not None else ""),
         ("ran", words.duration(record.ran_s) if record.ran_s is not None else ""),
         ("exit", record.exit.sentence if record.exit is not None else ""),

@@ -58,8 +58,8 @@ class StreamHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
     def on_close(self) -> None:
         """The page is gone."""
         self._pump.cancel()
-        for task in self._followed.values():
-            task.cancel()
+        for following in self._followed.values():
+            following.cancel()
         self._followed.clear()
 
     async def on_message(self, message: str | bytes) -> None:

@@ -85,7 +85,8 @@ def test_after_kernel_and_page_were_gone_the_results_can_still_be_fetched(lab: L
     lab.open()
     lab.open_notebook(running)
     is_complete(lab, running)
-    job = lab.server.api("jobs?limit=1").json()["jobs"][0]["id"]
+    job = lab.card(1).get_attribute("data-jupysched-job")
+    expect(lab.card(1)).to_contain_text(f"%gpujob fetch {job} brings back: ")
     lab.page.evaluate(
         "s => window.jupyterapp.shell.currentWidget.content.widgets[2].model.sharedModel.setSource(s)",
         f"%gpujob fetch {job}\nfinal",

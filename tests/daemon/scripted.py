@@ -7,7 +7,7 @@ from jupysched.core import events as ev
 from jupysched.core.events import Event
 from jupysched.core.invariants import check
 from jupysched.core.job import Exit, JobId
-from jupysched.core.resources import Gpu, GpuId, Node, NodeName
+from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName
 from jupysched.daemon.api import Api
 from jupysched.daemon.auth import Person
 from jupysched.daemon.loop import Loop
@@ -27,6 +27,7 @@ class ScriptedCluster:
     """ports.Cluster: keeps every order; the test speaks for the agents."""
 
     gpus: int = 2
+    slots: bool = False
     started: list[StartOrder] = field(default_factory=list)
     stopped: list[StartOrder] = field(default_factory=list)
     adopted: list[StartOrder] = field(default_factory=list)
@@ -37,7 +38,7 @@ class ScriptedCluster:
 
     async def start(self, *, heard: OnHeard, node: OnNode) -> None:
         self.heard, self.node = heard, node
-        gpus = tuple(Gpu(id=GpuId(f"G{i}"), node=NODE, index=i, name="H100") for i in range(self.gpus))
+        gpus = tuple(_gpu(i, slots=self.slots) for i in range(self.gpus))
         node(
             [
                 ev.NodeJoined(
@@ -67,13 +68,19 @@ class ScriptedCluster:
         pass
 
 
+def _gpu(index: int, *, slots: bool) -> Gpu:
+    if slots:
+        return Gpu(id=GpuId(f"S{index}"), node=NODE, index=index, name=f"CPU slot {index}", kind=GpuKind.CPU_SLOT)
+    return Gpu(id=GpuId(f"G{index}"), node=NODE, index=index, name="H100", memory_bytes=80 << 30)
+
+
 class House:
     """A loop on twins, with an API on top."""
 
-    def __init__(self, journal: MemoryJournal | None = None, gpus: int = 2) -> None:
+    def __init__(self, journal: MemoryJournal | None = None, gpus: int = 2, *, slots: bool = False) -> None:
         self.journal = journal or MemoryJournal()
         self.clock = FakeClock()
-        self.cluster = ScriptedCluster(gpus=gpus)
+        self.cluster = ScriptedCluster(gpus=gpus, slots=slots)
         self.loop = Loop(journal=self.journal, cluster=self.cluster, clock=self.clock, grace_s=(5.0, 5.0))
         self.told: list[Event] = []
         self.loop.on_change(self.told.extend)

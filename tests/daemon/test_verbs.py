@@ -275,3 +275,25 @@ async def test_an_agent_whose_clock_was_set_ends_no_job_by_its_time_and_makes_no
     house.say(1, "ended", exit_=Exit(code=0, outcome="ok"), at=house.clock.now() + off_s)
     record = house.api.serve(ME, ask.Show(job=1))
     assert ("succeeded", 30.0) == (record.state, record.ran_s)
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (RequestRecord(cpus=9), "9 CPU cores asked"),
+        (RequestRecord(memory_bytes=1 << 60), "of RAM asked"),
+        (RequestRecord(gpu_memory_bytes=1 << 60), "of GPU memory asked"),
+        (RequestRecord(gpu_type="B900"), "No GPU here is a 'B900'"),
+    ],
+)
+async def test_what_could_never_run_is_refused_naming_what_there_is_too_little_of(house, tmp_path, request_, said):
+    with pytest.raises(BadRequest, match=said):
+        house.api.serve(ME, ask.Submit(jobs=[ask.SpecRecord(name="x", directory=str(tmp_path), request=request_)]))
+
+
+async def test_a_cpu_slot_stands_in_for_a_gpu_of_any_type_and_memory(tmp_path):
+    house = await House(slots=True).open()
+    request = RequestRecord(gpu_type="A100", gpu_memory_bytes=80 << 30)
+    house.api.serve(ME, ask.Submit(jobs=[ask.SpecRecord(name="x", directory=str(tmp_path), request=request)]))
+    house.cycle()
+    assert [(1, 1)] == house.orders()

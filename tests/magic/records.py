@@ -51,7 +51,9 @@ class Sent:
         self.messages: list[tuple[str, dict[str, Any]]] = []
 
     def send(self, kind: str, content: dict[str, Any]) -> None:
-        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # what cannot be sent fails here, as it would there
+        json.dumps(
+            content, ensure_ascii=False, allow_nan=False
+        ).encode()  # what cannot be sent fails here, as it would there
         self.messages.append((kind, content))
 
     @property

@@ -100,7 +100,9 @@ def test_notes_stand_on_the_card() -> None:
 
 @pytest.mark.parametrize("state", list(JobState))
 def test_nothing_that_people_wrote_becomes_markup(state: JobState) -> None:
-    record = a_record(state=state.value, name=HOSTILE, why=HOSTILE, gpus=[HOSTILE], nodes=[HOSTILE, "b"], metrics={HOSTILE: HOSTILE})
+    record = a_record(
+        state=state.value, name=HOSTILE, why=HOSTILE, gpus=[HOSTILE], nodes=[HOSTILE, "b"], metrics={HOSTILE: HOSTILE}
+    )
     page = Tags(html(record, notes=[HOSTILE], returned=[HOSTILE], gpus=[a_gpu(label=HOSTILE), a_gpu(label="b")]))
     assert page.seen <= {"div", "b", "bdi", "span", "svg", "polyline"}
     assert page.open == []
@@ -121,7 +123,9 @@ def test_the_long_name_is_there_to_be_read() -> None:
 
 
 def test_metrics_that_are_no_numbers_can_be_sent() -> None:
-    bundle = card.bundle(a_record(state="running"), some_facts(metrics={"loss": float("nan")}, losses=[1.0, float("inf"), 0.5]))
+    bundle = card.bundle(
+        a_record(state="running"), some_facts(metrics={"loss": float("nan")}, losses=[1.0, float("inf"), 0.5])
+    )
     json.dumps(bundle[card.MIME]["metrics"], allow_nan=False)
 
 
@@ -159,11 +163,15 @@ def test_durations_read_as_clocks(seconds: float, said: str) -> None:
     assert words.duration(seconds) == said
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(7200, "2 h"), (1800, "30 min"), (90, "90 s"), (5400, "1 h 30 min"), (1.5, "1.5 s")])
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(7200, "2 h"), (1800, "30 min"), (90, "90 s"), (5400, "1 h 30 min"), (1.5, "1.5 s")]
+)
 def test_limits_read_as_they_were_asked(seconds: float, said: str) -> None:
     assert words.limit(seconds) == said
 
 
-@pytest.mark.parametrize(("number", "said"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")])
+@pytest.mark.parametrize(
+    ("number", "said"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")]
+)
 def test_places_have_their_ending(number: int, said: str) -> None:
     assert words.ordinal(number) == said

@@ -41,7 +41,13 @@ def test_a_clearing_that_waits_for_nothing_clears_nothing() -> None:
 
 def test_an_update_is_no_new_output() -> None:
     update = message("update_display_data", data={"text/plain": "u"}, transient={"display_id": "x"})
-    assert shown(out("a"), message("clear_output", wait=True), update, out("b")) == ["a", "u", "clear, wait", "the card", "b"]
+    assert shown(out("a"), message("clear_output", wait=True), update, out("b")) == [
+        "a",
+        "u",
+        "clear, wait",
+        "the card",
+        "b",
+    ]
 
 
 def test_where_there_is_no_card_only_the_clearing_is_sent() -> None:

@@ -44,7 +44,9 @@ def test_what_ipython_treats_in_its_own_way_is_only_alike_by_name(name: str) -> 
 
 
 def test_a_signal_is_told_in_a_sentence() -> None:
-    record = a_record(state="failed", reason="exit_code", exit=ExitRecord(signal=11, sentence="It was ended by signal 11 (SIGSEGV)"))
+    record = a_record(
+        state="failed", reason="exit_code", exit=ExitRecord(signal=11, sentence="It was ended by signal 11 (SIGSEGV)")
+    )
     error = of_job(record, None)
     assert isinstance(error, JobFailed)
     assert "signal 11 (SIGSEGV)" in str(error)
@@ -60,11 +62,15 @@ def test_a_time_limit_is_the_cause_and_the_cell_has_its_say_too() -> None:
 
 
 def test_a_job_that_others_cancelled_says_so() -> None:
-    assert isinstance(of_job(a_record(state="cancelled", reason="cancelled_by_admin", why="cancelled by bob"), None), JobCancelled)
+    assert isinstance(
+        of_job(a_record(state="cancelled", reason="cancelled_by_admin", why="cancelled by bob"), None), JobCancelled
+    )
 
 
 def test_a_lost_job_is_not_the_fault_of_who_asked() -> None:
-    assert isinstance(of_job(a_record(state="failed", reason="lease_expired", why="its supervisor died"), None), JobLost)
+    assert isinstance(
+        of_job(a_record(state="failed", reason="lease_expired", why="its supervisor died"), None), JobLost
+    )
 
 
 @pytest.mark.parametrize("end", [None, {}, ZERO, {"ename": "KeyboardInterrupt", "evalue": "", "traceback": ["t"]}])

@@ -44,12 +44,16 @@ def test_the_notebook_gets_no_variable_for_it(desk: Desk, twin: TwinDaemon) -> N
 
 def test_what_cannot_travel_back_is_said_and_is_no_key_error(desk: Desk, twin: TwinDaemon) -> None:
     job = called(desk, twin, lambda: (n for n in "ab"))
-    with pytest.raises(NotReturned, match=r"succeeded\. What it returned did not come back: a generator can't travel\."):
+    with pytest.raises(
+        NotReturned, match=r"succeeded\. What it returned did not come back: a generator can't travel\."
+    ):
         job.result()
 
 
 def test_a_functions_own_keyword_is_not_taken_for_an_option(desk: Desk, twin: TwinDaemon) -> None:
-    with pytest.raises(BadRequest, match=r"no option gpu\. Did you mean gpus\? What the function takes by name goes into kwargs="):
+    with pytest.raises(
+        BadRequest, match=r"no option gpu\. Did you mean gpus\? What the function takes by name goes into kwargs="
+    ):
         api.submit(print, gpu=1)
 
 

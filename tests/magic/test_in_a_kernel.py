@@ -46,8 +46,13 @@ def notebook(_open: Notebook) -> Notebook:
 def ended(notebook: Notebook, seen: Outputs, within_s: float = 30) -> Outputs:
     """Return what stands under the cell when its job has ended and the results are in."""
     notebook.listen_until(
-        lambda: seen.card and seen.card["state"] in ("succeeded", "failed", "cancelled") and (seen.card["has_landed"] or not seen.card["returned"]),
-        within_s=within_s, what="the end of the job",
+        lambda: (
+            seen.card
+            and seen.card["state"] in ("succeeded", "failed", "cancelled")
+            and (seen.card["has_landed"] or not seen.card["returned"])
+        ),
+        within_s=within_s,
+        what="the end of the job",
     )
     return seen
 
@@ -103,9 +108,9 @@ def test_no_handle_enters_the_outputs_and_it_is_reachable(notebook: Notebook) ->
     assert seen.result is None
     ended(notebook, seen)
     notebook.run("import jupysched\njob = jupysched.jobs()[-1]\nvalue = job.result()")
-    assert notebook.evaluate({"a": "job.name == 'reach'", "b": "job.state == 'succeeded'", "c": "value == {'w': 3}"}) == dict.fromkeys(
-        "abc", "True"
-    )
+    assert notebook.evaluate(
+        {"a": "job.name == 'reach'", "b": "job.state == 'succeeded'", "c": "value == {'w': 3}"}
+    ) == dict.fromkeys("abc", "True")
 
 
 def test_an_interrupt_cancels_and_variables_so_far_come_back(notebook: Notebook) -> None:
@@ -151,7 +156,8 @@ def test_after_a_restart_another_kernel_attaches(notebook: Notebook) -> None:
     with Notebook("magic-other") as other:
         other.run("%load_ext jupysched\nbase = 10")
         submitting = other.run(
-            "%%gpujob --name far\nimport time\nfor i in range(6):\n    print('line', i)\n    time.sleep(0.1)\nfar = base + i", allow_stdin=True
+            "%%gpujob --name far\nimport time\nfor i in range(6):\n    print('line', i)\n    time.sleep(0.1)\nfar = base + i",
+            allow_stdin=True,
         )
         assert submitting.card is not None
         number = submitting.card["job"]
@@ -167,7 +173,8 @@ def test_after_a_restart_another_kernel_attaches(notebook: Notebook) -> None:
 
 def test_a_daemon_that_goes_away_is_brought_back_and_nothing_is_lost(notebook: Notebook) -> None:
     seen = notebook.run(
-        "%%gpujob\nimport time\nfor i in range(15):\n    print('line', i)\n    time.sleep(0.1)\nkept = i", allow_stdin=True
+        "%%gpujob\nimport time\nfor i in range(15):\n    print('line', i)\n    time.sleep(0.1)\nkept = i",
+        allow_stdin=True,
     )
     notebook.listen_until(lambda: "line 2" in seen.stdout, within_s=20, what="the first lines")
     with Client(start=False) as client:
@@ -212,12 +219,16 @@ def test_a_forked_child_says_nothing_under_the_cell(notebook: Notebook) -> None:
     seen = notebook.run(
         "%%gpujob\nimport time\nfor i in range(5):\n    print(i)\n    time.sleep(0.1)", allow_stdin=True
     )
-    notebook.run("import os\npid = os.fork()\nif pid == 0:\n    import time; time.sleep(0.3); os._exit(0)\nos.waitpid(pid, 0)")
+    notebook.run(
+        "import os\npid = os.fork()\nif pid == 0:\n    import time; time.sleep(0.3); os._exit(0)\nos.waitpid(pid, 0)"
+    )
     ended(notebook, seen)
     assert seen.stdout == "0\n1\n2\n3\n4\n"
 
 
-def test_a_notebook_that_is_executed_without_a_reader_waits_and_keeps_everything(own_home: Path, tmp_path: Path) -> None:
+def test_a_notebook_that_is_executed_without_a_reader_waits_and_keeps_everything(
+    own_home: Path, tmp_path: Path
+) -> None:
     cells = [
         "%load_ext jupysched\nx = 1",
         "%%gpujob\nimport time\ntime.sleep(0.3)\nprint('printed')\nx += 1\nx",

@@ -43,7 +43,9 @@ def plays(twin: TwinDaemon, *frames: Any, state: str = "succeeded", **end: Any) 
     twin.on_submit = start
 
 
-def test_a_waiting_cell_shows_a_card_and_what_the_job_prints(loaded: Any, twin: TwinDaemon, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_waiting_cell_shows_a_card_and_what_the_job_prints(
+    loaded: Any, twin: TwinDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
     plays(twin, out("hello\n"), out("careful\n", err=True))
     assert run(loaded, "%%gpujob --wait --name net\nprint('hello')") is None
     said = capsys.readouterr()
@@ -52,16 +54,28 @@ def test_a_waiting_cell_shows_a_card_and_what_the_job_prints(loaded: Any, twin: 
     assert "careful\n" in said.err
 
 
-def test_a_waiting_cell_raises_what_the_job_raised(loaded: Any, twin: TwinDaemon, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_waiting_cell_raises_what_the_job_raised(
+    loaded: Any, twin: TwinDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
     frame = message("error", ename="ZeroDivisionError", evalue="division by zero", traceback=["the job's own lines"])
-    plays(twin, frame, state="failed", outcome="error", ename="ZeroDivisionError", evalue="division by zero", traceback=["the job's own lines"])
+    plays(
+        twin,
+        frame,
+        state="failed",
+        outcome="error",
+        ename="ZeroDivisionError",
+        evalue="division by zero",
+        traceback=["the job's own lines"],
+    )
     error = run(loaded, "%%gpujob --wait\n1/0")
     assert isinstance(error, ZeroDivisionError)
     shown = capsys.readouterr()
     assert (shown.out + shown.err).count("the job's own lines") == 1
 
 
-def test_an_environment_that_says_wait_is_obeyed(loaded: Any, twin: TwinDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_that_says_wait_is_obeyed(
+    loaded: Any, twin: TwinDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JUPYSCHED_WAIT", "1")
     plays(twin, state="failed", outcome="error", ename="ValueError", evalue="x", traceback=[])
     assert isinstance(run(loaded, "%%gpujob\nx"), ValueError)
@@ -117,7 +131,9 @@ def test_help_lists_options_and_verbs(loaded: Any) -> None:
     assert "attach" in line_help
 
 
-def test_loading_twice_is_loading_once_and_unloading_takes_all_away(shell: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_twice_is_loading_once_and_unloading_takes_all_away(
+    shell: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("jupysched.magic.upkeep.begin_upkeep", lambda: None)
     before = {name: list(functions) for name, functions in shell.events.callbacks.items()}
     magic.load(shell)
@@ -161,7 +177,9 @@ def test_logs_are_read_from_the_spool(loaded: Any, ended: JobRecord, capsys: pyt
 
 
 def test_why_is_a_sentence(loaded: Any, twin: TwinDaemon, capsys: pytest.CaptureFixture[str]) -> None:
-    twin.records[7] = a_record(position=2, why="needs 4 GPUs on one node; 2 are free", expected_start_at="2026-11-30T14:05:00Z")
+    twin.records[7] = a_record(
+        position=2, why="needs 4 GPUs on one node; 2 are free", expected_start_at="2026-11-30T14:05:00Z"
+    )
     run(loaded, "%gpujob why 7")
     assert "waiting, 2nd. needs 4 GPUs on one node; 2 are free. It should start about" in capsys.readouterr().out
 
@@ -173,7 +191,9 @@ def test_show_tells_all_that_is_known(loaded: Any, ended: JobRecord, capsys: pyt
     assert ended.directory in shown
 
 
-def test_attaching_brings_outputs_from_the_beginning(loaded: Any, ended: JobRecord, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attaching_brings_outputs_from_the_beginning(
+    loaded: Any, ended: JobRecord, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(loaded, "%gpujob attach 7 --wait") is None
     shown = capsys.readouterr()
     assert "one\ntwo\n" in shown.out
@@ -185,7 +205,9 @@ def test_attaching_brings_outputs_from_the_beginning(loaded: Any, ended: JobReco
     [("cancel 7", ask.Cancel, [7]), ("cancel 7 last", ask.Cancel, [7, 7]), ("hold 7", ask.Hold, [7]),
      ("release 7", ask.Release, [7]), ("requeue 7", ask.Requeue, [7]), ("priority high 7", ask.SetPriority, [7])],
 )  # fmt: skip
-def test_verbs_that_change_ask_the_daemon(loaded: Any, twin: TwinDaemon, line: str, kind: type[Any], jobs: list[int]) -> None:
+def test_verbs_that_change_ask_the_daemon(
+    loaded: Any, twin: TwinDaemon, line: str, kind: type[Any], jobs: list[int]
+) -> None:
     twin.records[7] = a_record()
     assert run(loaded, f"%gpujob {line}") is None
     request = next(r for r in twin.heard if isinstance(r, kind))
@@ -216,7 +238,9 @@ def test_fetching_what_has_not_ended_points_to_attach(loaded: Any, twin: TwinDae
     assert "`%gpujob attach 7`" in str(run(loaded, "%gpujob fetch 7"))
 
 
-def test_a_detached_cell_returns_at_once_and_its_output_follows(loaded: Any, twin: TwinDaemon, desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_detached_cell_returns_at_once_and_its_output_follows(
+    loaded: Any, twin: TwinDaemon, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(loaded, "%%gpujob\nprint('late')") is None
     job = desk.last()
     assert "late" not in capsys.readouterr().out

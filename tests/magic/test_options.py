@@ -78,7 +78,9 @@ def test_a_value_may_be_written_in_each_of_the_usual_ways(line: str) -> None:
         ("--name '   '", "--name", "'   '", "name"),
     ],
 )
-def test_a_malformed_value_is_told_with_option_word_and_expectation(line: str, option: str, word: str, expected: str) -> None:
+def test_a_malformed_value_is_told_with_option_word_and_expectation(
+    line: str, option: str, word: str, expected: str
+) -> None:
     said = refusal(line)
     assert option in said
     assert word in said

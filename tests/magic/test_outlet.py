@@ -67,13 +67,19 @@ def test_no_bytes_stop_what_follows(parts: list[bytes]) -> None:
     assert shown(*(out(part) for part in parts), out("\nend")).text().endswith("\nend")
 
 
-@pytest.mark.parametrize("payload", [b"\xff", b"{", b"[]", b'{"type": "display_data"}', b'{"type": "comm_open", "content": {}}', b"[" * 5000])
+@pytest.mark.parametrize(
+    "payload", [b"\xff", b"{", b"[]", b'{"type": "display_data"}', b'{"type": "comm_open", "content": {}}', b"[" * 5000]
+)
 def test_a_message_that_cannot_be_read_costs_itself_alone(payload: bytes) -> None:
-    assert shown(Frame(0, Kind.MESSAGE, 0.0, payload), out("end")).messages == [("stream", {"name": "stdout", "text": "end"})]
+    assert shown(Frame(0, Kind.MESSAGE, 0.0, payload), out("end")).messages == [
+        ("stream", {"name": "stdout", "text": "end"})
+    ]
 
 
 def test_half_a_surrogate_pair_is_replaced_and_a_whole_one_kept() -> None:
-    frame = Frame(0, Kind.MESSAGE, 0.0, b'{"type":"display_data","content":{"data":{"text/plain":"a\\ud800b\\ud83d\\ude00"}}}')
+    frame = Frame(
+        0, Kind.MESSAGE, 0.0, b'{"type":"display_data","content":{"data":{"text/plain":"a\\ud800b\\ud83d\\ude00"}}}'
+    )
     assert shown(frame).messages[0][1]["data"]["text/plain"] == "a\ufffdb😀"
 
 

@@ -57,7 +57,9 @@ def running(shim: TwinShim, attempt: int = 1, **fields: Any) -> Any:
     return a_record(state="running", attempt=attempt, directory=str(shim.directory), **fields)
 
 
-def test_outputs_arrive_while_it_runs_and_the_end_after_the_last_of_them(relay: Relay, twin: TwinDaemon, shim: TwinShim) -> None:
+def test_outputs_arrive_while_it_runs_and_the_end_after_the_last_of_them(
+    relay: Relay, twin: TwinDaemon, shim: TwinShim
+) -> None:
     twin.records[7] = a_record()
     job = Followed(relay, shim.directory)
     twin.tell(running(shim))
@@ -80,7 +82,9 @@ def test_a_job_that_never_started_ends(relay: Relay, twin: TwinDaemon, tmp_path:
     assert job.sent.messages == []
 
 
-def test_a_job_that_ended_before_it_was_followed_is_told_in_full(relay: Relay, twin: TwinDaemon, shim: TwinShim) -> None:
+def test_a_job_that_ended_before_it_was_followed_is_told_in_full(
+    relay: Relay, twin: TwinDaemon, shim: TwinShim
+) -> None:
     shim.write(out("a"))
     shim.end()
     twin.records[7] = a_record(state="succeeded", attempt=1)
@@ -112,7 +116,9 @@ def test_a_second_job_on_the_same_connection_is_heard_of(relay: Relay, twin: Twi
     assert second.has_ended()
 
 
-def test_outputs_go_on_without_a_daemon_and_the_next_one_tells_the_end(relay: Relay, twin: TwinDaemon, shim: TwinShim) -> None:
+def test_outputs_go_on_without_a_daemon_and_the_next_one_tells_the_end(
+    relay: Relay, twin: TwinDaemon, shim: TwinShim
+) -> None:
     twin.records[7] = running(shim)
     job = Followed(relay, shim.directory)
     shim.write(out("a\n"))
@@ -127,7 +133,9 @@ def test_outputs_go_on_without_a_daemon_and_the_next_one_tells_the_end(relay: Re
     assert job.tracked.record.state == "succeeded"
 
 
-def test_a_job_that_the_daemon_does_not_know_ends_with_a_sentence(relay: Relay, twin: TwinDaemon, tmp_path: Path) -> None:
+def test_a_job_that_the_daemon_does_not_know_ends_with_a_sentence(
+    relay: Relay, twin: TwinDaemon, tmp_path: Path
+) -> None:
     job = Followed(relay, tmp_path)
     assert job.has_ended()
     assert job.tracked.record.state == "failed"

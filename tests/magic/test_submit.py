@@ -88,7 +88,11 @@ def test_a_job_has_a_name_even_if_none_was_given(desk: Desk, twin: TwinDaemon) -
 
 @pytest.mark.parametrize(
     ("cell", "name", "text"),
-    [("x = (1", "SyntaxError", "x = (1"), ("ok = 1\nreturn 5", "SyntaxError", "return 5"), ("if x:\ny", "IndentationError", "y")],
+    [
+        ("x = (1", "SyntaxError", "x = (1"),
+        ("ok = 1\nreturn 5", "SyntaxError", "return 5"),
+        ("if x:\ny", "IndentationError", "y"),
+    ],
 )
 def test_a_syntax_error_shows_the_cells_own_line_and_queues_nothing(
     desk: Desk, twin: TwinDaemon, home: Path, cell: str, name: str, text: str
@@ -102,7 +106,9 @@ def test_a_syntax_error_shows_the_cells_own_line_and_queues_nothing(
 
 
 def test_a_value_that_cannot_travel_is_named_with_its_path(desk: Desk, twin: TwinDaemon, home: Path) -> None:
-    desk.shell.run_cell("import threading\nclass Store: pass\nstore = Store(); store.meta = {'guard': threading.Lock()}")
+    desk.shell.run_cell(
+        "import threading\nclass Store: pass\nstore = Store(); store.meta = {'guard': threading.Lock()}"
+    )
     with pytest.raises(UserError) as caught:
         submitted(desk, "", "print(store)")
     assert type(caught.value).__name__ == "NotPicklable"
@@ -123,7 +129,9 @@ def test_an_unknown_name_in_in_is_told(desk: Desk, twin: TwinDaemon, home: Path)
     assert directories(home) == []
 
 
-@pytest.mark.parametrize(("number", "kind"), [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EACCES, ClusterError)])
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EACCES, ClusterError)]
+)
 def test_a_disk_that_takes_no_more_is_a_sentence(
     desk: Desk, twin: TwinDaemon, home: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[Exception]
 ) -> None:

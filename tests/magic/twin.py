@@ -148,4 +148,12 @@ class TwinDaemon:
 
 
 def _record(number: int, spec: ask.SpecRecord) -> JobRecord:
-    return JobRecord(id=number, user="ann", name=spec.name, state="pending", directory=spec.directory, request=spec.request, position=1)
+    return JobRecord(
+        id=number,
+        user="ann",
+        name=spec.name,
+        state="pending",
+        directory=spec.directory,
+        request=spec.request,
+        position=1,
+    )
