@@ -297,12 +297,11 @@ function withCard(
     old['data'] as Record<string, Record<string, unknown>> | undefined
   )?.[JOB_MIME];
   const fresh = card[JOB_MIME] as Record<string, unknown>;
+  const hasLanded = saved?.['has_landed'] === true;
+  // The kernel that would have landed the results is gone.
   const data = {
     ...card,
-    [JOB_MIME]: {
-      ...fresh,
-      has_landed: fresh['has_landed'] === true || saved?.['has_landed'] === true
-    }
+    [JOB_MIME]: { ...fresh, has_landed: hasLanded, must_fetch: !hasLanded }
   };
   return { ...old, data };
 }

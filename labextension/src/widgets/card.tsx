@@ -38,6 +38,7 @@ interface ISaved extends Partial<JobRecord> {
   notes?: string[];
   returned?: string[] | null;
   has_landed?: boolean;
+  must_fetch?: boolean;
 }
 
 export class JobCard extends ReactWidget implements IRenderMime.IRenderer {
@@ -101,6 +102,7 @@ function Live(props: { model: JobsModel; saved: ISaved }): React.JSX.Element {
       notes={saved.notes ?? []}
       returned={saved.returned ?? []}
       hasLanded={saved.has_landed === true}
+      mustFetch={saved.must_fetch === true}
     />
   );
 }
@@ -136,6 +138,7 @@ interface ICardProps {
   notes: readonly string[];
   returned: readonly string[];
   hasLanded: boolean;
+  mustFetch: boolean;
 }
 
 export function Card(props: ICardProps): React.JSX.Element {
@@ -294,7 +297,9 @@ function Detail(props: ICardProps): React.JSX.Element | null {
     said.push(
       hasLanded
         ? texts.__('Back in the notebook: %1.', names)
-        : texts.__('Comes back with the next cell: %1.', names)
+        : props.mustFetch
+          ? texts.__('%1 brings back: %2.', `%gpujob fetch ${job.id}`, names)
+          : texts.__('Comes back with the next cell: %1.', names)
     );
   }
   said.push(...notes.map(note => tidy(note, 600)));
