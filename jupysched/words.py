@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pwd
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
+from jupysched import phrases
 from jupysched.wire.records import GpuRecord, JobRecord
-
-NUMBERS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def user_name(uid: int) -> str:
@@ -19,49 +17,25 @@ def user_name(uid: int) -> str:
         return f"uid {uid}"
 
 
-def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 4th, 11th."""
-    suffix = "th" if 10 <= number % 100 <= 20 else NUMBERS.get(number % 10, "th")
-    return f"{number}{suffix}"
-
-
 def duration(seconds: float | None) -> str:
-    """'0.4 s', '41 s', '4:12', '3:31:10'; '' if unknown."""
-    if seconds is None:
-        return ""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+    """'0:41', '3:31:10'; '' if unknown."""
+    return "" if seconds is None else phrases.duration(seconds)
 
 
-def size(count: float | None) -> str:
-    """'512 B', '3.1 GiB'; 'n/a' if unknown."""
-    if count is None:
-        return "n/a"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError("unreachable")
+def size(nbytes: float | None) -> str:
+    """'512 B', '3.1 GB'; 'n/a' if unknown."""
+    return "n/a" if nbytes is None else phrases.size(nbytes)
 
 
 def clock(iso: str | None) -> str:
     """Local '14:05', with the day when it is not today; '' if unknown."""
-    if not iso:
-        return ""
-    at = datetime.fromisoformat(iso).astimezone()
-    now = datetime.now().astimezone()
-    return at.strftime("%H:%M" if at.date() == now.date() else "%a %d %b %H:%M")
+    return phrases.clock(iso) if iso else ""
 
 
 def state(job: JobRecord) -> str:
     """'running', 'waiting, 2nd', 'succeeded in 4:12', 'failed after 0:41'."""
     if job.state == "pending":
-        return f"waiting, {ordinal(job.position)}" if job.position else "waiting"
+        return f"waiting, {phrases.ordinal(job.position)}" if job.position else "waiting"
     if job.state == "succeeded":
         return f"succeeded in {duration(job.ran_s)}"
     if job.state in ("failed", "cancelled") and job.ran_s is not None:
@@ -95,7 +69,7 @@ def time_of(job: JobRecord) -> str:
         return f"~{expected}" if expected else f"waits {duration(job.waited_s)}"
     limit = job.request.time_limit_s
     ran = duration(job.ran_s)
-    return f"{ran} of {duration(limit)}" if job.state == "running" and limit else ran
+    return f"{ran} of {phrases.limit(limit)}" if job.state == "running" and limit else ran
 
 
 def one_line(job: JobRecord) -> str:
@@ -120,7 +94,7 @@ def details(job: JobRecord) -> str:
         ("type", asked.gpu_type or ""),
         ("CPUs", str(asked.cpus or "")),
         ("memory", size(asked.memory_bytes) if asked.memory_bytes else ""),
-        ("time", duration(asked.time_limit_s)),
+        ("time", phrases.limit(asked.time_limit_s) if asked.time_limit_s else ""),
     ):
         request += f", {label} {value}" if value else ""
     rows = {

@@ -15,9 +15,9 @@ from jupysched.core.state import State
 from jupysched.core.states import ENDED, JobState
 from jupysched.daemon.auth import Person
 from jupysched.daemon.views import job_record
+from jupysched.phrases import size
 from jupysched.wire.records import JobRecord, RequestRecord
 from jupysched.wire.requests import SpecRecord
-from jupysched.words import size
 
 MOST_NAME = 200
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from jupysched import phrases
 from jupysched.core.states import JobState
-from jupysched.magic import look, words
+from jupysched.magic import look
 from jupysched.magic.failure import in_words
 from jupysched.magic.tracked import Facts, has_ended
 from jupysched.wire.records import GpuRecord, JobRecord
@@ -76,12 +77,12 @@ def _html(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
     lines = [
         first,
         look.text(said["detail"]) if said["detail"] else "",
-        *(look.text(words.tidy(n)) for n in facts.notes),
+        *(look.text(phrases.tidy(n)) for n in facts.notes),
     ]
     return look.box(
         tone=_TONES.get(record.state, "run"),
-        name=words.short_name(record.name),
-        full_name=words.tidy(record.name),
+        name=phrases.short_name(record.name),
+        full_name=phrases.tidy(record.name),
         pill=said["pill"],
         beside=said["beside"],
         lines=lines,
@@ -90,9 +91,9 @@ def _html(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
 
 
 def _plain_text(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
-    head = f"job {record.id} ({words.short_name(record.name)}): {said['pill']}"
+    head = f"job {record.id} ({phrases.short_name(record.name)}): {said['pill']}"
     first = " · ".join(filter(None, [head, said["beside"], live(facts), loss(record, facts)]))
-    second = "\n".join(filter(None, [said["detail"], *(words.tidy(note) for note in facts.notes)]))
+    second = "\n".join(filter(None, [said["detail"], *(phrases.tidy(note) for note in facts.notes)]))
     return f"{first}\n{second}" if second else first
 
 
@@ -101,10 +102,10 @@ def _plain_text(record: JobRecord, facts: Facts, said: dict[str, str]) -> str:
 
 def pill(record: JobRecord) -> str:
     """The state, with a number that says most about it: `waiting, 1st`, `done in 4:12`, `failed after 0:41`."""
-    ran = None if record.ran_s is None else words.duration(record.ran_s)
+    ran = None if record.ran_s is None else phrases.duration(record.ran_s)
     match record.state:
         case JobState.PENDING:
-            return "waiting" if record.position is None else f"waiting, {words.ordinal(record.position)}"
+            return "waiting" if record.position is None else f"waiting, {phrases.ordinal(record.position)}"
         case JobState.HELD:
             return "held"
         case JobState.SUCCEEDED:
@@ -114,28 +115,28 @@ def pill(record: JobRecord) -> str:
         case JobState.CANCELLED:
             return f"cancelled after {ran}" if ran else "cancelled"
         case other:
-            return words.tidy(other)
+            return phrases.tidy(other)
 
 
 def beside(record: JobRecord, facts: Facts, *, now: datetime | None = None) -> str:
     """What stands beside the state: when it should start, where it runs and how long, where it ran."""
     state = record.state
     if state == JobState.PENDING:
-        return f"starts about {words.clock(record.expected_start_at, now=now)}" if record.expected_start_at else ""
-    where = words.tidy(words.listed(record.gpus))
+        return f"starts about {phrases.clock(record.expected_start_at, now=now)}" if record.expected_start_at else ""
+    where = phrases.tidy(phrases.listed(record.gpus))
     if where and len(set(record.nodes)) > 1:
-        where += f" on {words.tidy(words.listed(sorted(set(record.nodes))))}"
+        where += f" on {phrases.tidy(phrases.listed(sorted(set(record.nodes))))}"
     if not has_ended(record) and state != JobState.HELD:
         return " · ".join(filter(None, [where, _running_for(record)]))
-    waited = f"waited {words.duration(record.waited_s)}" if record.waited_s is not None and record.started_at else ""
+    waited = f"waited {phrases.duration(record.waited_s)}" if record.waited_s is not None and record.started_at else ""
     peak = f"attempt {record.attempt}" if record.attempt > 1 else ""
     return " · ".join(filter(None, [waited, where, peak]))
 
 
 def _running_for(record: JobRecord) -> str:
-    of = f" of {words.limit(record.request.time_limit_s)}" if record.request.time_limit_s else ""
+    of = f" of {phrases.limit(record.request.time_limit_s)}" if record.request.time_limit_s else ""
     if record.ran_s is not None and record.ran_s >= 1:
-        return words.duration(record.ran_s) + of
+        return phrases.duration(record.ran_s) + of
     return f"at most{of[3:]}" if of else ""
 
 
@@ -150,8 +151,8 @@ def _gpu_line(gpu: GpuRecord, *, alone: bool) -> str:
     used = "n/a" if gpu.utilization_percent is None else f"{gpu.utilization_percent:.0f} %"
     memory = ""
     if gpu.memory_used_bytes is not None and gpu.memory_total_bytes:
-        memory = f", {gpu.memory_used_bytes / 1e9:.1f} of {words.size(gpu.memory_total_bytes)}"
-    return f"{'GPU' if alone else words.tidy(gpu.label)} {used}{memory}"
+        memory = f", {gpu.memory_used_bytes / 1e9:.1f} of {phrases.size(gpu.memory_total_bytes)}"
+    return f"{'GPU' if alone else phrases.tidy(gpu.label)} {used}{memory}"
 
 
 def _reading(gpu: GpuRecord) -> dict[str, Any]:
@@ -169,9 +170,9 @@ def loss(record: JobRecord, facts: Facts) -> str:
     """The loss (loss 0.412), or the first metric that the cell logs."""
     metrics = {**record.metrics, **facts.metrics}
     name = "loss" if "loss" in metrics else next((n for n in metrics if n not in ("step", "epoch")), None)
-    shown = [f"epoch {words.number(metrics['epoch'])}"] if "epoch" in metrics else []
+    shown = [f"epoch {phrases.number(metrics['epoch'])}"] if "epoch" in metrics else []
     if name is not None:
-        shown.append(f"{words.tidy(str(name))[:24]} {words.number(metrics[name])}")
+        shown.append(f"{phrases.tidy(str(name))[:24]} {phrases.number(metrics[name])}")
     return " · ".join(shown)
 
 
@@ -179,11 +180,11 @@ def detail(record: JobRecord, facts: Facts) -> str:
     """One sentence: what it waits for, why it ended so, what came back."""
     parts = []
     if record.why and record.state != JobState.SUCCEEDED:
-        parts.append(_sentence(words.tidy(record.why)))
+        parts.append(_sentence(phrases.tidy(record.why)))
     elif record.reason and record.state != JobState.SUCCEEDED:
         parts.append(_sentence(in_words(record.reason)))
     if facts.returned:
-        names = words.listed([words.tidy(name) for name in facts.returned])
+        names = phrases.listed([phrases.tidy(name) for name in facts.returned])
         verb = "is" if len(facts.returned) == 1 else "are"
         come = "comes" if len(facts.returned) == 1 else "come"
         parts.append(

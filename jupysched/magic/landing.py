@@ -14,10 +14,10 @@ from typing import Any
 
 from jupysched import spool
 from jupysched.magic.job import Job, Results
-from jupysched.magic.words import listed
 from jupysched.namespace.errors import NamespaceError
 from jupysched.namespace.land import land, load_values
 from jupysched.namespace.objects import ObjectStore
+from jupysched.phrases import listed
 
 Show = Callable[[Job], None]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from jupysched.magic.words import tidy
+from jupysched.phrases import tidy
 
 _COLOURS = {
     "run": "var(--jp-brand-color1,#1976d2)",

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from jupysched import phrases
 from jupysched.core.errors import BadRequest
-from jupysched.magic import args, card, cell, table, words
+from jupysched.magic import args, card, cell, table
 from jupysched.magic.args import Asked, read_line, split
 from jupysched.magic.desk import AnyCell, Desk
 from jupysched.magic.submit import dry_run, submit
@@ -98,37 +99,37 @@ def _is_empty(body: str) -> bool:
 
 def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:
     lines = [
-        f"Nothing is queued (--dry-run). The job {words.short_name(record.name)!r} would ask for {_request(asked)}."
+        f"Nothing is queued (--dry-run). The job {phrases.short_name(record.name)!r} would ask for {_request(asked)}."
     ]
     if packed.report:
         width = max(len(part.name) for part in packed.report)
         types = max(len(part.type_name) for part in packed.report)
-        lines.append(f"These variables would travel ({words.size(packed.nbytes)} in all):")
-        lines += [f"  {p.name:<{width}}  {p.type_name:<{types}}  {words.size(p.nbytes)}" for p in packed.report]
+        lines.append(f"These variables would travel ({phrases.size(packed.nbytes)} in all):")
+        lines += [f"  {p.name:<{width}}  {p.type_name:<{types}}  {phrases.size(p.nbytes)}" for p in packed.report]
     else:
         lines.append("No variable would travel.")
     back = list(asked.out_names) if asked.out_names is not None else sorted(packed.reads.stored)
     lines.append(
-        f"Back would come: {words.listed(back, most=20) if back else 'nothing that it assigns'}"
+        f"Back would come: {phrases.listed(back, most=20) if back else 'nothing that it assigns'}"
         f"{'' if asked.out_names is not None else ', and what it changes in place'}."
     )
-    start = f"It should start about {words.clock(record.expected_start_at)}." if record.expected_start_at else ""
-    place = f"It would be {words.ordinal(record.position)} in the queue." if record.position else ""
-    why = f"{words.tidy(record.why)}." if record.why and (record.position or 0) > 1 else ""
+    start = f"It should start about {phrases.clock(record.expected_start_at)}." if record.expected_start_at else ""
+    place = f"It would be {phrases.ordinal(record.position)} in the queue." if record.position else ""
+    why = f"{phrases.tidy(record.why)}." if record.why and (record.position or 0) > 1 else ""
     lines.append(" ".join(filter(None, [place, start, why])))
     return "\n".join(filter(None, lines)) + "\n"
 
 
 def _request(asked: Asked) -> str:
-    parts = [words.plural(asked.gpus, "GPU")]
+    parts = [phrases.plural(asked.gpus, "GPU")]
     if asked.gpu_mem:
-        parts.append(f"{words.size(asked.gpu_mem)} of GPU memory")
+        parts.append(f"{phrases.size(asked.gpu_mem)} of GPU memory")
     if asked.gpu_type:
-        parts.append(f"type {words.tidy(asked.gpu_type)}")
+        parts.append(f"type {phrases.tidy(asked.gpu_type)}")
     if asked.cpus:
-        parts.append(words.plural(asked.cpus, "CPU"))
+        parts.append(phrases.plural(asked.cpus, "CPU"))
     if asked.mem:
-        parts.append(f"{words.size(asked.mem)} of RAM")
+        parts.append(f"{phrases.size(asked.mem)} of RAM")
     if asked.time:
-        parts.append(f"at most {words.limit(asked.time)}")
-    return f"{words.listed(parts)}, priority {asked.priority}"
+        parts.append(f"at most {phrases.limit(asked.time)}")
+    return f"{phrases.listed(parts)}, priority {asked.priority}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jupysched.magic import card, look, words
+from jupysched import phrases
+from jupysched.magic import card, look
 from jupysched.magic.tracked import Facts, has_ended
 from jupysched.wire.records import JobRecord
 
@@ -17,11 +18,11 @@ def rows(records: Sequence[JobRecord]) -> list[list[str]]:
     return [
         [
             str(record.id),
-            words.short_name(record.name, most=24),
+            phrases.short_name(record.name, most=24),
             card.pill(record),
-            words.listed(record.gpus) if record.gpus else str(record.request.gpus),
+            phrases.listed(record.gpus) if record.gpus else str(record.request.gpus),
             record.priority,
-            words.clock(record.submitted_at) if record.submitted_at else "",
+            phrases.clock(record.submitted_at) if record.submitted_at else "",
             _what(record),
         ]
         for record in records
@@ -30,10 +31,10 @@ def rows(records: Sequence[JobRecord]) -> list[list[str]]:
 
 def _what(record: JobRecord) -> str:
     if has_ended(record):
-        said = words.tidy(record.why) if record.state != "succeeded" else card.loss(record, Facts())
+        said = phrases.tidy(record.why) if record.state != "succeeded" else card.loss(record, Facts())
     else:
         said = " · ".join(
-            filter(None, [card.beside(record, Facts()), card.loss(record, Facts()), words.tidy(record.why)])
+            filter(None, [card.beside(record, Facts()), card.loss(record, Facts()), phrases.tidy(record.why)])
         )
     return said if len(said) <= 100 else said[:99] + "…"
 

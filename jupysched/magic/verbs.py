@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jupysched import spool
+from jupysched import phrases, spool
 from jupysched.core.errors import BadRequest, NotYours, WrongState
-from jupysched.magic import card, look, words
+from jupysched.magic import card, look
 from jupysched.magic.args import split
 from jupysched.magic.desk import AnyCell, Desk
 from jupysched.magic.follow import all_frames
@@ -37,7 +37,7 @@ class Verbs:
         if verb not in known:
             near = difflib.get_close_matches(verb, known, n=1, cutoff=0.6)
             said = (
-                f"Did you mean `%gpujob {near[0]}`?" if near else f"There are {words.listed(sorted(known), most=20)}."
+                f"Did you mean `%gpujob {near[0]}`?" if near else f"There are {phrases.listed(sorted(known), most=20)}."
             )
             raise BadRequest(f"There is no `%gpujob {verb}`.", hint=said)
         known[verb](rest)
@@ -76,11 +76,11 @@ class Verbs:
         """Why it waits, and until when; or why it ended so."""
         job = self._one(rest)
         record = job.refresh()
-        said = [f"Job {record.id} ({words.short_name(record.name)}): {card.pill(record)}."]
+        said = [f"Job {record.id} ({phrases.short_name(record.name)}): {card.pill(record)}."]
         if record.why:
-            said.append(words.tidy(record.why).rstrip(".") + ".")
+            said.append(phrases.tidy(record.why).rstrip(".") + ".")
         if record.expected_start_at:
-            said.append(f"It should start about {words.clock(record.expected_start_at)}.")
+            said.append(f"It should start about {phrases.clock(record.expected_start_at)}.")
         self._say(" ".join(said))
 
     def logs(self, rest: list[str]) -> None:
@@ -130,7 +130,9 @@ class Verbs:
             )
         names = self._desk.landings.fetch(job)
         verb = "is" if len(names) == 1 else "are"
-        said = [f"{words.listed(names)} {verb} in the notebook." if names else f"Job {record.id} brought nothing back."]
+        said = [
+            f"{phrases.listed(names)} {verb} in the notebook." if names else f"Job {record.id} brought nothing back."
+        ]
         self._say("\n".join([*said, *job.facts.notes]))
 
     # --- changing ----------------------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ class Verbs:
 
     def _change(self, rest: list[str], change: Callable[[list[int]], Sequence[JobRecord]]) -> None:
         for record in change(self._ids(rest)):
-            self._say(f"Job {record.id} ({words.short_name(record.name)}): {card.pill(record)}.")
+            self._say(f"Job {record.id} ({phrases.short_name(record.name)}): {card.pill(record)}.")
 
     # --- words -------------------------------------------------------------------------------------------------------
 
@@ -213,38 +215,38 @@ def _last_lines(pieces: list[tuple[str, bytes]], count: int) -> list[tuple[str, 
 def _described(record: JobRecord) -> list[tuple[str, str]]:
     asked = record.request
     request = [
-        words.plural(asked.gpus, "GPU"),
-        f"{words.size(asked.gpu_memory_bytes)} each" if asked.gpu_memory_bytes else "",
+        phrases.plural(asked.gpus, "GPU"),
+        f"{phrases.size(asked.gpu_memory_bytes)} each" if asked.gpu_memory_bytes else "",
         asked.gpu_type or "",
-        words.plural(asked.cpus, "CPU") if asked.cpus else "",
-        f"{words.size(asked.memory_bytes)} RAM" if asked.memory_bytes else "",
-        f"at most {words.limit(asked.time_limit_s)}" if asked.time_limit_s else "",
+        phrases.plural(asked.cpus, "CPU") if asked.cpus else "",
+        f"{phrases.size(asked.memory_bytes)} RAM" if asked.memory_bytes else "",
+        f"at most {phrases.limit(asked.time_limit_s)}" if asked.time_limit_s else "",
     ]
     pairs = [
         ("job", str(record.id)),
-        ("name", words.tidy(record.name)),
+        ("name", phrases.tidy(record.name)),
         ("user", record.user),
         ("state", card.pill(record)),
-        ("why", words.tidy(record.why)),
+        ("why", phrases.tidy(record.why)),
         ("asked", ", ".join(filter(None, request))),
         ("priority", record.priority),
-        ("where", words.listed(record.gpus)),
-        ("node", words.listed(record.nodes)),
+        ("where", phrases.listed(record.gpus)),
+        ("node", phrases.listed(record.nodes)),
         ("attempt", str(record.attempt) if record.attempt else ""),
         ("submitted", _time(record.submitted_at)),
         ("started", _time(record.started_at)),
         ("ended", _time(record.ended_at)),
-        ("waited", words.duration(record.waited_s) if record.waited_s is not None else ""),
-        ("ran", words.duration(record.ran_s) if record.ran_s is not None else ""),
+        ("waited", phrases.duration(record.waited_s) if record.waited_s is not None else ""),
+        ("ran", phrases.duration(record.ran_s) if record.ran_s is not None else ""),
         ("exit", record.exit.sentence if record.exit is not None else ""),
-        ("metrics", ", ".join(f"{words.tidy(str(k))} {words.number(v)}" for k, v in record.metrics.items())),
+        ("metrics", ", ".join(f"{phrases.tidy(str(k))} {phrases.number(v)}" for k, v in record.metrics.items())),
         ("files", record.directory),
     ]
     return [(name, value) for name, value in pairs if value]
 
 
 def _time(iso: str | None) -> str:
-    return words.clock(iso) if iso else ""
+    return phrases.clock(iso) if iso else ""
 
 
 VERBS_HELP = """\

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupysched import phrases
 from jupysched.core.states import JobState
-from jupysched.magic import card, table, words
+from jupysched.magic import card, table
 from jupysched.wire.records import JobRecord, RequestRecord
 from tests.magic.records import a_gpu, a_record, some_facts
 
@@ -115,7 +116,7 @@ def test_any_name_makes_a_card_that_is_short_and_can_be_sent(name: str) -> None:
     bundle = card.bundle(a_record(name=name), some_facts())
     json.dumps(bundle["text/html"]).encode()
     bundle["text/plain"].encode()
-    assert len(words.short_name(name)) <= words.MOST_NAME
+    assert len(phrases.short_name(name)) <= phrases.MOST_NAME
 
 
 def test_the_long_name_is_there_to_be_read() -> None:
@@ -160,18 +161,18 @@ def test_an_empty_table_says_how_to_begin() -> None:
     ("seconds", "said"), [(0, "0:00"), (41, "0:41"), (252.9, "4:12"), (12_670, "3:31:10"), (187_200, "2 d 4:00:00")]
 )
 def test_durations_read_as_clocks(seconds: float, said: str) -> None:
-    assert words.duration(seconds) == said
+    assert phrases.duration(seconds) == said
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(7200, "2 h"), (1800, "30 min"), (90, "90 s"), (5400, "1 h 30 min"), (1.5, "1.5 s")]
 )
 def test_limits_read_as_they_were_asked(seconds: float, said: str) -> None:
-    assert words.limit(seconds) == said
+    assert phrases.limit(seconds) == said
 
 
 @pytest.mark.parametrize(
     ("number", "said"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")]
 )
 def test_places_have_their_ending(number: int, said: str) -> None:
-    assert words.ordinal(number) == said
+    assert phrases.ordinal(number) == said
