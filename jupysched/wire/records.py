@@ -49,6 +49,8 @@ class JobRecord(msgspec.Struct, kw_only=True):
     #: 1 is next
     position: int | None = None
     expected_start_at: str | None = None
+    #: the early end of the range whose late end is expected_start_at
+    expected_start_from: str | None = None
     submitted_at: str = ""
     started_at: str | None = None
     ended_at: str | None = None
@@ -67,6 +69,10 @@ class JobRecord(msgspec.Struct, kw_only=True):
     mine: bool = True
     #: UUIDs of the GPUs held
     gpu_ids: list[str] = []
+    #: why these GPUs: "GPUs 4, 5: NVLink x12"
+    placement: str = ""
+    #: how often it was stopped for a more urgent job
+    preemptions: int = 0
 
 
 class GpuRecord(msgspec.Struct, kw_only=True):

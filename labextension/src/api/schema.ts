@@ -77,6 +77,7 @@ export interface JobRecord {
   attempt: number;
   position: number | null;
   expected_start_at: string | null;
+  expected_start_from: string | null;
   submitted_at: string;
   started_at: string | null;
   ended_at: string | null;
@@ -90,6 +91,8 @@ export interface JobRecord {
   origin: Record<string, string>;
   mine: boolean;
   gpu_ids: string[];
+  placement: string;
+  preemptions: number;
 }
 
 /** One GPU (or CPU slot): what it is, who holds it, and its newest reading. */
@@ -315,6 +318,7 @@ export const JOB_RECORD_DEFAULTS: Required<Omit<JobRecord, "id" | "user" | "name
   "attempt": 0,
   "position": null,
   "expected_start_at": null,
+  "expected_start_from": null,
   "submitted_at": "",
   "started_at": null,
   "ended_at": null,
@@ -327,7 +331,9 @@ export const JOB_RECORD_DEFAULTS: Required<Omit<JobRecord, "id" | "user" | "name
   "directory": "",
   "origin": {},
   "mine": true,
-  "gpu_ids": []
+  "gpu_ids": [],
+  "placement": "",
+  "preemptions": 0
 };
 
 export const GPU_RECORD_DEFAULTS: Required<Omit<GpuRecord, "id" | "node" | "index" | "label" | "name" | "kind">> = {
