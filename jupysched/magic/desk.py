@@ -20,7 +20,7 @@ from jupysched.magic.job import Job, Results
 from jupysched.magic.landing import Landings
 from jupysched.magic.outlet import Outlet
 from jupysched.magic.relay import Relay
-from jupysched.magic.tracked import Tracked
+from jupysched.magic.tracked import Tracked, has_ended
 from jupysched.namespace.objects import ObjectStore
 from jupysched.wire.records import JobRecord
 
@@ -107,6 +107,11 @@ class Desk:
         page = self.call(lambda client: client.jobs(limit=MOST_JOBS))
         mine = sorted((record for record in page.jobs if record.mine), key=lambda record: record.id)
         return [self.jobs.get(record.id) or Job(record, desk=self) for record in mine]
+
+    def in_flight(self) -> list[Any]:
+        """What was sent of the jobs of this kernel that have not ended."""
+        jobs = (job for job in self.jobs.values() if job.sent is not None and not has_ended(job.record))
+        return [job.sent for job in jobs]
 
     def newest(self, job: int) -> JobRecord:
         """The daemon's word."""

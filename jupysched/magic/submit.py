@@ -110,6 +110,7 @@ def draft(
             objects=store,
             in_names=asked.in_names,
             transform=shell.transform_cell if shell is not None else None,
+            rivals=desk.in_flight(),
         )
     packed.write(directory / spool.INPUT)
     launch = launch_record(

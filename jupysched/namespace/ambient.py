@@ -27,6 +27,30 @@ def collect() -> dict[str, Any]:
     return state
 
 
+def dice_of(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the states of the random generators alone."""
+    inner = {name: state[name]["random"] for name in _WITH_DICE if "random" in state.get(name, {})}
+    return {**({"random": state["random"]} if "random" in state else {}), **inner}
+
+
+def without_dice(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state but for the random generators."""
+    kept = {key: value for key, value in state.items() if key != "random"}
+    for name in _WITH_DICE & set(kept):
+        kept[name] = {key: value for key, value in kept[name].items() if key != "random"}
+    return kept
+
+
+def throw_anew() -> None:
+    """Seed the random generators that are loaded from the system's."""
+    random.seed()
+    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    if numpy is not None:
+        numpy.seed()
+    if torch is not None and hasattr(torch, "seed"):
+        torch.seed()
+
+
 def modules_of(state: dict[str, Any]) -> set[str]:
     """Return the modules whose state this holds."""
     return set(state) & set(_MODULES)
@@ -92,8 +116,9 @@ def _take_numpy(numpy: Any) -> Any:
 
 
 def _apply_numpy(numpy: Any, state: Any) -> None:
-    kind, keys, *rest = state["random"]
-    numpy.random.set_state((kind, numpy.frombuffer(keys, dtype=numpy.uint32), *rest))
+    if "random" in state:
+        kind, keys, *rest = state["random"]
+        numpy.random.set_state((kind, numpy.frombuffer(keys, dtype=numpy.uint32), *rest))
     options = {k: v for k, v in state["print"].items() if k != "formatter" or v}
     numpy.set_printoptions(**options)
     numpy.seterr(**state["err"])
@@ -111,7 +136,8 @@ def _take_torch(torch: Any) -> Any:
 
 
 def _apply_torch(torch: Any, state: Any) -> None:
-    torch.set_rng_state(torch.frombuffer(bytearray(state["random"]), dtype=torch.uint8))
+    if "random" in state:
+        torch.set_rng_state(torch.frombuffer(bytearray(state["random"]), dtype=torch.uint8))
     torch.set_default_dtype(getattr(torch, state["dtype"]))
     torch.set_grad_enabled(state["grad"])
     if state["deterministic"] != torch.are_deterministic_algorithms_enabled():
@@ -122,7 +148,9 @@ def _take_pandas(pandas: Any) -> Any:
     config = pandas._config.config
     options = {}
     for key, registered in config._registered_options.items():
-        value = config.get_option(key)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # options that pandas 4 will drop
+            value = config.get_option(key)
         if isinstance(value, str | int | float | bool | type(None)) and value != registered.defval:
             options[key] = value
     return options
@@ -149,6 +177,7 @@ def _apply_matplotlib(matplotlib: Any, values: Any) -> None:
     matplotlib.rcParams.update(values)
 
 
+_WITH_DICE = {"numpy", "torch"}
 _MODULES: dict[str, tuple[Any, Any]] = {
     "numpy": (_take_numpy, _apply_numpy),
     "torch": (_take_torch, _apply_torch),

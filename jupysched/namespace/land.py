@@ -64,7 +64,8 @@ def land(result_path: Path, user_ns: dict[str, Any], sent: Sent, objects: Object
         _bind(name, value, user_ns, sent, landing)
     _land_touched(reader.header["touched"], user_ns, sent, landing, clashing)
     _delete(reader.header["deleted"], user_ns, sent, landing)
-    ambient.land(reader.header["ambient"], sent.ambient)
+    around = reader.header["ambient"]
+    ambient.land(around if sent.has_dice else ambient.without_dice(around), sent.ambient)
     return landing
 
 

@@ -47,6 +47,8 @@ class Sent:
     bindings: dict[str, int]
     #: as ambient.collect() returned it
     ambient: dict[str, Any]
+    #: its random numbers are the notebook's
+    has_dice: bool = True
     #: cells in the order of their submission
     serial: int = field(default_factory=lambda: next(_serials))
     #: CUDA tensors and the CPU copies that travelled for them
@@ -85,8 +87,12 @@ def pack_inputs(
     objects: ObjectStore,
     in_names: Sequence[str] = (),
     transform: Callable[[str], str] | None = None,
+    rivals: Sequence[Sent] = (),
 ) -> Packed:
     """Return everything that this cell reads, packed.
+
+    `rivals`: what was sent of cells that have not landed. Random numbers go on in the job as they would in the notebook, but
+    for one: several cells sent from one state must not all draw the same. The first one goes on, the others throw anew.
 
     Raises: SyntaxError; NotPicklable; NoSuchName; ObjectStoreFull. Writes: buffers into the object store.
     """
@@ -98,20 +104,23 @@ def pack_inputs(
             raise NoSuchName(name)
     packing = _Packing(user_ns, found, objects, (*in_names, *found.needed))
     packing.run()
+    around = ambient.collect()
+    has_dice = all(ambient.dice_of(rival.ambient) != ambient.dice_of(around) for rival in rivals)
     header: dict[str, Any] = {
         "version": list(sys.version_info[:3]),
         "dropped": sorted(found.dropped),
         "imports": packing.imports(),
         "cell_imports": sorted(found.imports),
         "sources": collect_sources(packing.writer.pickler.filenames),
-        "ambient": ambient.collect(),
+        "ambient": around if has_dice else ambient.without_dice(around),
     }
     writer = packing.writer
     sent = Sent(
         tracked=Tracked(writer.numbered(), first=len(standard_seeds(user_ns)), content=writer.pickler.content),
         names=packing.sent,
         bindings={name: id(value) for name, value in user_ns.items()},
-        ambient=header["ambient"],
+        ambient=around,
+        has_dice=has_dice,
         copies=writer.pickler.tensors.copies,
     )
     packages = frozenset(writer.pickler.packages | {name.partition(".")[0] for name in found.imports})

@@ -62,6 +62,8 @@ def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> 
         # the cell imports it anyway, and must find the notebook's options then
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    if not ambient.dice_of(header["ambient"]):
+        ambient.throw_anew()
     ambient.apply(header["ambient"])
     return Baseline(
         tracked=Tracked(reader.numbered(), first=len(standard_seeds(namespace)), content=reader.content),

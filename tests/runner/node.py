@@ -38,6 +38,7 @@ class Node:
         self.work.mkdir()
         self.run_dir = self.home / "run"
         self.store = ObjectStore(self.home / "objects")
+        self.sent: list[Any] = []
         self._before = before
         self._connection: socket.socket | None = None
         self.launcher = self.start_launcher()
@@ -119,7 +120,9 @@ class Job:
             "interactivity": "last_expr", "allow_stdin": False, "matplotlib_inline": True,
             "objects": str(node.store.folder), "out_names": None, "name": "test", **launch,
         }  # fmt: skip
-        self.packed: Packed = pack_inputs(cell, names, objects=node.store, transform=_python_only)
+        # As in a notebook that sends one cell after the other: none of them has landed when the next one goes.
+        self.packed: Packed = pack_inputs(cell, names, objects=node.store, transform=_python_only, rivals=node.sent)
+        node.sent.append(self.packed.sent)
         self.packed.write(self.directory / spool.INPUT)
         (self.directory / spool.LAUNCH).write_text(json.dumps(described))
 
