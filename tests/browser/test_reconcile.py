@@ -68,6 +68,13 @@ def test_after_a_kernel_restart_in_the_middle(lab: Lab, running: str) -> None:
     is_complete(lab, running)
 
 
+def test_in_a_notebook_that_was_renamed_in_the_middle(lab: Lab, running: str) -> None:
+    """Case C21: the cell is found by what it is, not by the path it had."""
+    renamed = f"renamed {running}"
+    lab.page.evaluate("name => window.jupyterapp.shell.currentWidget.context.rename(name)", renamed)
+    is_complete(lab, renamed)
+
+
 def test_after_the_page_was_closed_until_the_end(lab: Lab, running: str) -> None:
     lab.save()
     lab.page.goto("about:blank")

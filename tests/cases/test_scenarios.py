@@ -15,9 +15,9 @@ CASES = {case["id"]: case for case in load()}
 
 #: Cases that neither this file nor test_cases.py plays, and where they are or what they wait for.
 ELSEWHERE = {
-    "B29": "the browser is closed: tests/browser",
-    "C21": "the notebook is renamed in JupyterLab: tests/browser",
-    "C24": "moves the clock of the whole machine: core takes time as an argument, and tests/faults jumps the daemon's",
+    "B29": "the browser is closed: tests/browser/test_reconcile.py",
+    "C21": "the notebook is renamed in JupyterLab: tests/browser/test_reconcile.py",
+    "C24": "moves the clock of the whole machine: tests/adapters/test_system_clock.py and tests/daemon/test_verbs.py set it",
     "E01": "NVML: tests/adapters and tests/contracts",
     "E03": "NVML: tests/adapters and tests/contracts",
     "E05": "NVML: tests/adapters and tests/contracts",
