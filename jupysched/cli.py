@@ -230,7 +230,9 @@ def _listens() -> bool:
 def _lab(options: argparse.Namespace) -> int:
     with _client() as client:
         client.hello()
-    return subprocess.call([sys.executable, "-m", "jupyterlab", *options.rest])
+    # Who runs this as root (in a container, on a fresh machine) has decided that already; Jupyter would refuse.
+    root = ["--allow-root"] if os.geteuid() == 0 and "--allow-root" not in options.rest else []
+    return subprocess.call([sys.executable, "-m", "jupyterlab", *root, *options.rest])
 
 
 def _demo(options: argparse.Namespace) -> int:
