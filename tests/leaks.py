@@ -25,12 +25,19 @@ class Held:
     #: command line, by pid, of every child and grandchild
     children: dict[int, str] = field(default_factory=dict)
     threads: frozenset[threading.Thread] = frozenset()
+    #: homes of fixtures of wider scope: what comes and goes in them is ended with them, and is nothing of this test
+    homes: frozenset[Path] = frozenset()
+
+
+_open_homes: set[Path] = set()
 
 
 def held() -> Held:
     """Return what this process holds now."""
     threads = frozenset(thread for thread in threading.enumerate() if not thread.daemon)
-    return Held(descriptors=_descriptors("self"), children=_children(os.getpid()), threads=threads)
+    return Held(
+        descriptors=_descriptors("self"), children=_children(os.getpid()), threads=threads, homes=frozenset(_open_homes)
+    )
 
 
 def left_since(before: Held, *, within_s: float = 3.0) -> list[str]:
@@ -51,10 +58,12 @@ def temporary_home() -> Iterator[Path]:
     Its path is short: sockets lie in it, and the kernel allows those 107 characters.
     """
     path = Path(tempfile.mkdtemp(prefix="jh-"))
+    _open_homes.add(path)
     try:
         yield path
     finally:
         end_all_in(path)
+        _open_homes.discard(path)
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -112,9 +121,11 @@ def _difference(before: Held, after: Held) -> list[str]:
         for number, name in after.descriptors.items()
         if before.descriptors.get(number) != name
     ]
-    sentences += [
-        f"process {pid} runs: {command}" for pid, command in after.children.items() if pid not in before.children
-    ]
+    new = {pid: command for pid, command in after.children.items() if pid not in before.children}
+    if new and before.homes:
+        for home in before.homes:
+            new = {pid: command for pid, command in new.items() if pid not in _living_in(home)}
+    sentences += [f"process {pid} runs: {command}" for pid, command in new.items()]
     sentences += [f"thread {thread.name!r} runs" for thread in after.threads - before.threads]
     return sentences
 
