@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,19 +25,12 @@ class Held:
     #: command line, by pid, of every child and grandchild
     children: dict[int, str] = field(default_factory=dict)
     threads: frozenset[threading.Thread] = frozenset()
-    #: homes of fixtures of wider scope: what comes and goes in them is ended with them, and is nothing of this test
-    homes: frozenset[Path] = frozenset()
-
-
-_open_homes: set[Path] = set()
 
 
 def held() -> Held:
     """Return what this process holds now."""
     threads = frozenset(thread for thread in threading.enumerate() if not thread.daemon)
-    return Held(
-        descriptors=_descriptors("self"), children=_children(os.getpid()), threads=threads, homes=frozenset(_open_homes)
-    )
+    return Held(descriptors=_descriptors("self"), children=_children(os.getpid()), threads=threads)
 
 
 def left_since(before: Held, *, within_s: float = 3.0) -> list[str]:
@@ -58,12 +51,10 @@ def temporary_home() -> Iterator[Path]:
     Its path is short: sockets lie in it, and the kernel allows those 107 characters.
     """
     path = Path(tempfile.mkdtemp(prefix="jh-"))
-    _open_homes.add(path)
     try:
         yield path
     finally:
         end_all_in(path)
-        _open_homes.discard(path)
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -121,13 +112,26 @@ def _difference(before: Held, after: Held) -> list[str]:
         for number, name in after.descriptors.items()
         if before.descriptors.get(number) != name
     ]
-    new = {pid: command for pid, command in after.children.items() if pid not in before.children}
-    if new and before.homes:
-        for home in before.homes:
-            new = {pid: command for pid, command in new.items() if pid not in _living_in(home)}
+    new = {
+        pid: command
+        for pid, command in after.children.items()
+        # What something of wider scope forks meanwhile (a zygote, the pair for the next job) is nothing of this test.
+        if pid not in before.children and not _descends_from(pid, before.children)
+    }
     sentences += [f"process {pid} runs: {command}" for pid, command in new.items()]
     sentences += [f"thread {thread.name!r} runs" for thread in after.threads - before.threads]
     return sentences
+
+
+def _descends_from(pid: int, roots: Collection[int]) -> bool:
+    while pid > 1:
+        with contextlib.suppress(OSError, IndexError):
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            if pid in roots:
+                return True
+            continue
+        return False
+    return False
 
 
 def _descriptors(pid: str) -> dict[int, str]:

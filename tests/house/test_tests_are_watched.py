@@ -42,6 +42,19 @@ def test_a_thread_and_a_process_are_seen() -> None:
         thread.join()
 
 
+def test_what_something_older_forks_meanwhile_is_nothing_of_the_test() -> None:
+    code = "import os, sys; sys.stdin.readline(); os.fork(); print('forked', flush=True); sys.stdin.read()"
+    older = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert older.stdin is not None
+    assert older.stdout is not None
+    before = held()
+    older.stdin.write("\n")
+    older.stdin.flush()
+    assert older.stdout.readline() == "forked\n"
+    assert left_since(before, within_s=0) == []
+    older.communicate()
+
+
 def test_whatever_lives_in_a_home_is_ended_even_if_it_is_deaf() -> None:
     with temporary_home() as home:
         by_environment = subprocess.Popen(FOREVER, env={"JUPYSCHED_HOME": str(home)}, stdout=subprocess.PIPE)
