@@ -78,8 +78,10 @@ def _notebook_figure(
 def warm(stage: Stage, notebook: Notebook, *, preload: tuple[str, ...]) -> None:
     """Run jobs from this notebook until a zygote with these modules serves them."""
     deadline = time.monotonic() + 90
+    # A job is given a zygote with what its own cell uses.
+    uses = "".join(f"import {module}\n" for module in preload)
     while time.monotonic() < deadline:
-        notebook.first_output_s(f"%%gpujob\n{PRINT}", is_job=True)
+        notebook.first_output_s(f"%%gpujob\n{uses}{PRINT}", is_job=True)
         answer = stage.launcher("ping") or {"zygotes": []}
         if any(z["ready"] and set(preload) <= set(z["preload"]) for z in answer["zygotes"]):
             notebook.first_output_s(f"%%gpujob\n{PRINT}", is_job=True)
