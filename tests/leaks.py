@@ -146,11 +146,21 @@ def _descriptors(pid: str) -> dict[int, str]:
 
 def _children(pid: int) -> dict[int, str]:
     found: dict[int, str] = {}
+    for child in _children_of(pid):
+        # One that ends at this moment must not hide its brothers and sisters.
+        with contextlib.suppress(OSError):
+            found[child] = _command(str(child))
+        found |= _children(child)
+    return found
+
+
+def _children_of(pid: int) -> list[int]:
+    found: list[int] = []
     with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
-                found[int(child)] = _command(child)
-                found |= _children(int(child))
+        threads = os.listdir(f"/proc/{pid}/task")
+        for thread in threads:
+            with contextlib.suppress(OSError):
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
     return found
 
 
