@@ -147,12 +147,6 @@ class Directory(Protocol):
     def is_admin(self, uid: int) -> bool: ...
 
 
-class Sampler(Protocol):
-    """Recent samples for the live GPU line and the panels."""
-
-    def latest(self) -> Mapping[GpuId, GpuSample]: ...
-
-
 __all__ = [
     "Clock",
     "Cluster",
@@ -165,6 +159,5 @@ __all__ = [
     "Node",
     "OnHeard",
     "OnNode",
-    "Sampler",
     "StartOrder",
 ]

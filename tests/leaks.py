@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 #: Descriptors that libraries open once and keep, and that hold nothing of a test.
 HARMLESS = ("anon_inode:", "/dev/null", "/dev/urandom", "/dev/random", "/dev/pts", "/proc/", "/sys/")
 
@@ -124,13 +126,8 @@ def _difference(before: Held, after: Held) -> list[str]:
 
 
 def _descends_from(pid: int, roots: Collection[int]) -> bool:
-    while pid > 1:
-        with contextlib.suppress(OSError, IndexError):
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-            if pid in roots:
-                return True
-            continue
-        return False
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return any(parent.pid in roots for parent in psutil.Process(pid).parents())
     return False
 
 
@@ -145,23 +142,8 @@ def _descriptors(pid: str) -> dict[int, str]:
 
 
 def _children(pid: int) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for child in _children_of(pid):
-        # One that ends at this moment must not hide its brothers and sisters.
-        with contextlib.suppress(OSError):
-            found[child] = _command(str(child))
-        found |= _children(child)
-    return found
-
-
-def _children_of(pid: int) -> list[int]:
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        threads = os.listdir(f"/proc/{pid}/task")
-        for thread in threads:
-            with contextlib.suppress(OSError):
-                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-    return found
+    # By the parents of all processes: /proc/PID/task/*/children may leave some out while others come and go (proc(5)).
+    return {child.pid: _command(str(child.pid)) for child in psutil.Process(pid).children(recursive=True)}
 
 
 def _command(pid: str) -> str:

@@ -11,11 +11,6 @@ from collections.abc import Sequence
 class LocalUsers:
     """ports.Directory over pwd and grp."""
 
-    def __init__(self, *, admin_groups: Sequence[str] = (), owner_is_admin: bool = True) -> None:
-        """`owner_is_admin`: who runs the daemon may do everything (a personal daemon)."""
-        self._admin_groups = tuple(admin_groups)
-        self._owner = os.getuid() if owner_is_admin else 0
-
     def user_name(self, uid: int) -> str:
         """The login name; 'uid 1234' for a uid that the system does not know."""
         try:
@@ -38,5 +33,5 @@ class LocalUsers:
         return tuple(names)
 
     def is_admin(self, uid: int) -> bool:
-        """root, the daemon's own user where that is the only one, members of the admin groups."""
-        return uid in (0, self._owner) or any(g in self._admin_groups for g in self.groups(uid))
+        """Root and the daemon's own user."""
+        return uid in (0, os.getuid())

@@ -113,7 +113,7 @@ def test_a_thousand_jobs_are_half_a_megabyte_at_most() -> None:
             n, why="needs 1 GPU on one node; none is free; 12 jobs ahead of it; 8 jobs are running", reason="priority", position=n,
             submitted_at="2026-11-30T14:44:51.312Z", expected_start_at="2026-11-30T14:44:51.312Z", waited_s=1234.567,
             directory="/home/ann/.local/state/jupysched/jobs/0123456789abcdef0123456789abcdef",
-            origin={"cell_id": "0123456789ab", "notebook": "/home/ann/work/train.ipynb", "kernel_id": "k" * 36},
+            origin={"cell_id": "0123456789ab", "notebook": "/home/ann/train.ipynb", "kernel_id": "k" * 36},
         )
         for n in range(1000)
     ]  # fmt: skip
