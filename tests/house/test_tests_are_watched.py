@@ -43,7 +43,7 @@ def test_a_thread_and_a_process_are_seen() -> None:
 
 
 def test_what_something_older_forks_meanwhile_is_nothing_of_the_test() -> None:
-    code = "import os, sys; sys.stdin.readline(); os.fork(); print('forked', flush=True); sys.stdin.read()"
+    code = "import os, sys; sys.stdin.readline(); os.fork() and os.write(1, b'forked\\n'); sys.stdin.read()"
     older = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert older.stdin is not None
     assert older.stdout is not None
