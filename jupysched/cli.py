@@ -74,6 +74,7 @@ def _changing_verbs(verbs: Any) -> None:
         ("cancel", _cancel, "end jobs; running ones are interrupted, then terminated, then stopped for good"),
         ("hold", _hold, "waiting jobs are not considered until released"),
         ("release", _release, "held jobs wait again"),
+        ("front", _front, "waiting jobs ahead of your other ones of their class; by an admin, ahead of all"),
         ("requeue", _requeue, "back into the queue; running jobs are stopped first"),
     ):
         add_verb(verbs, name, verb, text).add_argument("jobs", type=job_word, nargs="+", metavar="job", help=WHICH)
@@ -177,6 +178,11 @@ def _hold(options: argparse.Namespace) -> int:
 def _release(options: argparse.Namespace) -> int:
     with _client() as client:
         return _changed(client.release(*numbers(client, options.jobs)))
+
+
+def _front(options: argparse.Namespace) -> int:
+    with _client() as client:
+        return _changed(client.front(*numbers(client, options.jobs)))
 
 
 def _requeue(options: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ ANSWERS: dict[type[ask.Ask], Any] = {
     ask.Release: list[JobRecord],
     ask.Requeue: list[JobRecord],
     ask.SetPriority: list[JobRecord],
+    ask.Front: list[JobRecord],
     ask.Watch: list[JobRecord],
     ask.Drain: list[GpuRecord],
     ask.Policy: msg.PolicyRecord,
@@ -185,6 +186,10 @@ class Client:
     def set_priority(self, priority: str, *jobs: int) -> list[JobRecord]:
         """Changes the class of waiting jobs."""
         return self.call(ask.SetPriority(jobs=list(jobs), priority=priority))  # type: ignore[no-any-return]
+
+    def front(self, *jobs: int) -> list[JobRecord]:
+        """Waiting jobs ahead of the others of their user and class; by an admin, ahead of all."""
+        return self.call(ask.Front(jobs=list(jobs)))  # type: ignore[no-any-return]
 
     def drain(self, gpus: Sequence[str], *, why: str = "", restore: bool = False) -> list[GpuRecord]:
         """GPUs that take no new job (admins)."""

@@ -47,6 +47,9 @@ class Cycle:
                 merge.take()
             elif not could_ever_fit(state, job.spec.request, usable=True):
                 merge.close_lane()
+            elif head[4].place < 0:
+                self._backfill(job)  # moved to the front by an admin: nobody delays it, nobody is stopped for it
+                break
             elif self.order.preempts:
                 self._contest()
                 break

@@ -57,6 +57,30 @@ class PriorityChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MovedToFront:
+    """It starts before the other waiting jobs of its user and class, or (by an admin, with a place) before all."""
+
+    at: float
+    job: JobId
+    by: str
+    #: what its age is counted from now
+    since: float
+    #: below 0: ahead of all who were not moved so, the smallest first
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaveWay:
+    """Another job of its user was moved to the front; the ages of those that wait were dealt out anew."""
+
+    at: float
+    job: JobId
+    by: str
+    to: JobId
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
     at: float
     job: JobId
@@ -243,6 +267,8 @@ JobEvent = (
     | CancelAsked
     | RequeueAsked
     | PriorityChanged
+    | MovedToFront
+    | GaveWay
     | Granted
     | AttemptStarted
     | AttemptRefused

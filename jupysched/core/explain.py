@@ -56,14 +56,13 @@ def _pending(state: State, job: Job, now: float) -> Explanation:
         return Explanation(reason=never.reason, sentence=never.sentence, position=position)
     bound = bound_now(state, job, now) or withheld_from(state, job, now, Room(state).total, {})
     if bound is not None:
-        return Explanation(
-            reason=bound.reason, sentence=bound.sentence, position=position, expected_start_from=bound.until
-        )
+        sentence = bound.sentence + _moved(job, now)
+        return Explanation(reason=bound.reason, sentence=sentence, position=position, expected_start_from=bound.until)
     soon, late = _forecasts(state, now).get(job.id, (math.inf, math.inf))
     reason, sentence = _waits(state, job, position or 1, now)
     return Explanation(
         reason=reason,
-        sentence=sentence + _when(soon, late, now) + _help(state, job, now),
+        sentence=sentence + _moved(job, now) + _when(soon, late, now) + _help(state, job, now),
         position=position,
         expected_start_at=None if math.isinf(late) else late,
         expected_start_from=None if math.isinf(soon) else soon,
@@ -135,6 +134,8 @@ def _waits(state: State, job: Job, position: int, now: float) -> tuple[Reason, s
         who = f"job {ahead.id} ({ahead.spec.name}, {ahead.spec.user})" if ahead is not None else "another"
         more = position - 2
         sentence += f"; {who}{f' and {more} more' if more else ''} {'are' if more else 'is'} ahead of it"
+        if ahead is not None and ahead.moved is not None:
+            sentence += f" (job {ahead.id} was moved to the front by {ahead.moved.by})"
     ending = _next_end(state, now)
     if ending:
         sentence += f"; {ending}"
@@ -142,6 +143,15 @@ def _waits(state: State, job: Job, position: int, now: float) -> tuple[Reason, s
     if fits and position == 1:
         return Reason.RESOURCES, "starts now"
     return (Reason.PRIORITY if position > 1 else Reason.RESOURCES), sentence
+
+
+def _moved(job: Job, now: float) -> str:
+    """Who had it moved to the front, and when."""
+    if job.moved is None:
+        return ""
+    ahead_of = "" if job.moved.place < 0 else f" of {job.spec.user}'s {job.priority.value} jobs"
+    ago = in_words(now - job.moved.at).removeprefix("in ") + " ago" if now - job.moved.at >= 60 else "just now"
+    return f"; moved to the front{ahead_of} by {job.moved.by} {ago}"
 
 
 def _next_end(state: State, now: float) -> str:

@@ -17,7 +17,7 @@ from jupysched.core.indexes import (
     remove_job,
     remove_node,
 )
-from jupysched.core.job import Job, evolve, kinds_of
+from jupysched.core.job import Job, Moved, evolve, kinds_of
 from jupysched.core.outcome import after_end
 from jupysched.core.policies import make_policy
 from jupysched.core.resources import Allocation
@@ -36,6 +36,8 @@ EVENT_NAMES: dict[type, str] = {
     ev.CancelAsked: "cancel_asked",
     ev.RequeueAsked: "requeue_asked",
     ev.PriorityChanged: "priority_changed",
+    ev.MovedToFront: "moved_to_front",
+    ev.GaveWay: "gave_way",
     ev.AttemptRefused: "attempt_refused",
     ev.AttemptLost: "attempt_lost",
     ev.Suspended: "suspended",
@@ -116,7 +118,15 @@ def changed(job: Job, event: ev.JobEvent) -> Job:
             return _asked(job, event)
 
 
-Asked = ev.HoldAsked | ev.ReleaseAsked | ev.CancelAsked | ev.RequeueAsked | ev.PriorityChanged
+Asked = (
+    ev.HoldAsked
+    | ev.ReleaseAsked
+    | ev.CancelAsked
+    | ev.RequeueAsked
+    | ev.PriorityChanged
+    | ev.MovedToFront
+    | ev.GaveWay
+)
 
 
 def _asked(job: Job, event: Asked) -> Job:
@@ -133,10 +143,14 @@ def _asked(job: Job, event: Asked) -> Job:
         case ev.RequeueAsked():
             return evolve(
                 job, state=S.PENDING, reason=None, detail="", queued_at=event.at, since=event.at, ended_at=None,
-                started_at=None, granted_at=None, exit=None, failures=0,
+                started_at=None, granted_at=None, exit=None, failures=0, moved=None,
             )  # fmt: skip
         case ev.PriorityChanged():
             return evolve(job, priority=event.priority)
+        case ev.MovedToFront():
+            return evolve(job, since=event.since, moved=Moved(by=event.by, at=event.at, place=event.place))
+        case ev.GaveWay():
+            return evolve(job, since=event.since)
         case _:
             assert_never(event)
 
@@ -144,7 +158,7 @@ def _asked(job: Job, event: Asked) -> Job:
 def _granted(job: Job, at: float, attempt: int, allocation: Allocation) -> Job:
     return evolve(
         job, state=S.STARTING, reason=None, detail="", attempt=attempt, allocation=allocation, ran_on=allocation,
-        granted_at=at, started_at=None, exit=None, waited_s=job.waited_s + max(0.0, at - job.queued_at),
+        granted_at=at, started_at=None, exit=None, moved=None, waited_s=job.waited_s + max(0.0, at - job.queued_at),
     )  # fmt: skip
 
 

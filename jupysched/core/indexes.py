@@ -66,7 +66,10 @@ def join_lane(state: State, job: Job) -> None:
     lane = state.lanes.get(key)
     if lane is None:
         spec = job.spec
-        lane = Lane(key=key, request=spec.request, user=spec.user, groups=spec.groups, priority=job.priority)
+        place = job.moved.place if job.moved is not None else 0
+        lane = Lane(
+            key=key, request=spec.request, user=spec.user, groups=spec.groups, priority=job.priority, place=place
+        )
         state.lanes[key] = lane
     entry = (order.key(state, job), job.since, job.id)
     lane.entries.add(entry)

@@ -66,6 +66,16 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """Somebody had it moved to the front of the queue."""
+
+    by: str
+    at: float
+    #: below 0: ahead of everybody, the smallest first; 0: ahead of its user's own jobs
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One submitted cell with its request, and where it stands."""
 
@@ -78,7 +88,7 @@ class Job:
     detail: str = ""
     priority: Priority = Priority.NORMAL
     submitted_at: float
-    #: what its age is counted from: submission, or the last time its user had it requeued
+    #: what its age is counted from: submission, the last time its user had it requeued, or a move to the front
     since: float
     #: since when it waits in its present wait
     queued_at: float
@@ -103,6 +113,8 @@ class Job:
     after_stop: JobState | None = None
     #: times it was stopped or suspended for another job
     preemptions: int = 0
+    #: until it is granted GPUs
+    moved: Moved | None = None
 
 
 def scopes_of(job: Job) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ class Lane:
     groups: tuple[str, ...]
     priority: Priority
     entries: SortedList = field(default_factory=SortedList)
+    #: below 0: its one job was moved ahead of all
+    place: int = 0
     #: time limits of those that have one: if the shortest is too long for backfill, nobody need be looked at
     limits: SortedList = field(default_factory=SortedList)
 
@@ -48,6 +50,8 @@ class Lane:
 def lane_key(job: Job, split: int, *, by_user: bool) -> LaneKey:
     """Jobs of one key wait in one lane; `split`: what the policy tells apart besides."""
     r = job.spec.request
+    if job.moved is not None and job.moved.place < 0:
+        return (job.moved.place, job.id)  # ahead of all: nobody is like it
     if by_user:
         user, rank, groups = job.spec.user, job.priority.rank, ",".join(job.spec.groups)
         return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes, split, user, rank, groups)

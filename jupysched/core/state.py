@@ -89,6 +89,8 @@ class State:
             return Merge((), lambda _lane, _entry, _taken: (), moves=False)
 
         def rank_of(lane: Lane, entry: Entry, taken: Mapping[UserName, int]) -> Rank:
+            if lane.place < 0:
+                return (float("-inf"), lane.place)
             return order.rank(self, lane, entry, taken, now)
 
         return Merge(self.lanes.values(), rank_of, moves=order.moves)

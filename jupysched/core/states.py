@@ -105,6 +105,8 @@ TRANSITIONS: dict[tuple[JobState, str], frozenset[JobState]] = {
     (S.SUSPENDED, "priority_changed"): frozenset({S.SUSPENDED}),
     (S.PENDING, "priority_changed"): frozenset({S.PENDING}),
     (S.HELD, "priority_changed"): frozenset({S.HELD}),
+    (S.PENDING, "moved_to_front"): frozenset({S.PENDING}),
+    (S.PENDING, "gave_way"): frozenset({S.PENDING}),
     (S.SUCCEEDED, "requeue_asked"): frozenset({S.PENDING}),
     (S.FAILED, "requeue_asked"): frozenset({S.PENDING}),
     (S.CANCELLED, "requeue_asked"): frozenset({S.PENDING}),

@@ -10,6 +10,7 @@ from typing import Any
 
 from jupysched import __version__
 from jupysched.core import events as ev
+from jupysched.core import front
 from jupysched.core.errors import BadRequest, NotYours, WrongState
 from jupysched.core.events import Event
 from jupysched.core.job import Job, JobId, Priority
@@ -63,6 +64,8 @@ class Api:
                 return self.gpus()
             case ask.Cancel() | ask.Hold() | ask.Release() | ask.Requeue() | ask.SetPriority():
                 return self._change(person, request)
+            case ask.Front():
+                return self._front(person, request)
             case ask.Watch():
                 return self._present(person, request)
             case ask.Drain():
@@ -228,6 +231,16 @@ class Api:
             self.loop.record(
                 ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name)
             )
+
+    def _front(self, person: Person, request: ask.Front) -> list[JobRecord]:
+        state = self.loop.state
+        jobs = [find_own(state, person, j) for j in dict.fromkeys(request.jobs)]
+        for job in jobs:
+            if job.state is not JobState.PENDING:
+                raise WrongState(f"Job {job.id} is {job.state.value}; only a pending job can be moved to the front.")
+        move = front.ahead_of_all if person.is_admin else front.ahead_of_own
+        self.loop.record(*move(state, jobs, by=person.name, at=self.loop.now()))
+        return [self.record(person, state.jobs[j.id]) for j in jobs]
 
     def _drain(self, person: Person, request: ask.Drain) -> list[GpuRecord]:
         if not person.is_admin:

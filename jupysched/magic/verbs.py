@@ -1,4 +1,4 @@
-"""What follows %gpujob: show, logs, attach, fetch, why, cancel, hold, release, requeue, priority. One function a verb."""
+"""What follows %gpujob: show, logs, attach, fetch, why, cancel, hold, release, front, requeue, priority. One function a verb."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ class Verbs:
             "cancel": self.cancel,
             "hold": self.hold,
             "release": self.release,
+            "front": self.front,
             "requeue": self.requeue,
             "priority": self.priority,
             "help": self.help,
@@ -148,6 +149,10 @@ class Verbs:
     def release(self, rest: list[str]) -> None:
         """Considered again."""
         self._change(rest, lambda ids: self._desk.call(lambda client: client.release(*ids)))
+
+    def front(self, rest: list[str]) -> None:
+        """Ahead of the user's other waiting jobs; an admin's ask, ahead of all."""
+        self._change(rest, lambda ids: self._desk.call(lambda client: client.front(*ids)))
 
     def requeue(self, rest: list[str]) -> None:
         """Queued again, with a new attempt."""
@@ -259,6 +264,7 @@ VERBS_HELP = """\
 %gpujob cancel ID ...           out of the queue, or stopped
 %gpujob hold ID ...             not considered until released
 %gpujob release ID ...          considered again
+%gpujob front ID ...            ahead of your other waiting jobs
 %gpujob requeue ID ...          queued again
 %gpujob priority CLASS ID ...   low, normal or high
 ID is a number or `last`; reading verbs take the last job when none is given."""

@@ -135,7 +135,7 @@ class JobsHandler(Handler):
 
 
 class ActionsHandler(Handler):
-    """POST: cancel, hold, release, requeue jobs, or change their priority."""
+    """POST: cancel, hold, release, move to the front, requeue jobs, or change their priority."""
 
     @web.authenticated
     @authorized
@@ -146,6 +146,7 @@ class ActionsHandler(Handler):
             "cancel": ask.Cancel(jobs=asked.jobs),
             "hold": ask.Hold(jobs=asked.jobs),
             "release": ask.Release(jobs=asked.jobs),
+            "front": ask.Front(jobs=asked.jobs),
             "requeue": ask.Requeue(jobs=asked.jobs),
             "priority": ask.SetPriority(jobs=asked.jobs, priority=asked.priority),
         }

@@ -129,7 +129,7 @@ class Unfollow(msgspec.Struct, kw_only=True, tag_field="type", tag="unfollow"):
 class ActionAsk(msgspec.Struct, kw_only=True):
     """What to do with some jobs."""
 
-    #: cancel | hold | release | requeue | priority
+    #: cancel | hold | release | front | requeue | priority
     verb: str
     jobs: list[int]
     priority: str = "normal"

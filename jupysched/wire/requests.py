@@ -83,6 +83,13 @@ class Requeue(Ask, tag="requeue"):
     jobs: list[int]
 
 
+class Front(Ask, tag="front"):
+    """Answer: list of JobRecord. Pending jobs ahead of the other pending ones of their user and class; an admin's ask moves
+    them ahead of all. The first named starts first."""
+
+    jobs: list[int]
+
+
 class SetPriority(Ask, tag="set_priority"):
     """Answer: list of JobRecord."""
 
@@ -166,6 +173,7 @@ Request = (
     | Release
     | Requeue
     | SetPriority
+    | Front
     | Watch
     | Drain
     | Policy

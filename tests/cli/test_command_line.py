@@ -36,7 +36,7 @@ def test_last_is_the_newest_job_of_ones_own():
         cli_jobs.numbers(Listing((9, False)), [None])
 
 
-@pytest.mark.parametrize("verb", ["show", "why", "logs", "cancel", "hold", "release", "requeue"])
+@pytest.mark.parametrize("verb", ["show", "why", "logs", "cancel", "hold", "release", "front", "requeue"])
 def test_every_verb_on_a_job_takes_last(verb):
     options = cli.make_parser().parse_args([verb, "last"])
     assert getattr(options, "job", None) is None

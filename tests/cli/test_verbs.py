@@ -97,6 +97,7 @@ def test_jobs_are_held_released_reordered_requeued_and_cancelled(run, job, tmp_p
     assert "waiting" in run("release", waiting)[1]
     assert "high" == (run("priority", "high", waiting), json.loads(run("show", waiting, "--json")[1])["priority"])[1]
     assert "waiting" in run("requeue", str(job))[1]
+    assert "waiting, 1st" in run("front", str(job))[1]
     assert "drained" in run("top")[1]
     code, out, _ = run("cancel", waiting, str(job))
     assert (0, 2) == (code, out.count("· cancelled"))

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 )
 
 from jupysched.core import events as ev
+from jupysched.core import front
 from jupysched.core.decide import decide
 from jupysched.core.explain import explain
 from jupysched.core.fold import EVENT_NAMES, fold, is_heard
@@ -174,6 +175,17 @@ class House(RuleBasedStateMachine):
                 )
             )
         )
+
+    @rule(data=st.data(), by=st.sampled_from(USERS), is_admin=st.booleans())
+    def moved_to_the_front(self, data, by, is_admin):
+        pending = [j for j in self.state.jobs.values() if j.state is JobState.PENDING]
+        if not pending:
+            return
+        jobs = data.draw(st.lists(st.sampled_from(pending), min_size=1, max_size=3, unique_by=lambda j: j.id))
+        ages = sorted(round(j.since, 3) for j in pending)
+        for said in (front.ahead_of_all if is_admin else front.ahead_of_own)(self.state, jobs, by=by, at=self.now):
+            self.say(said)
+        assert ages == sorted(round(self.state.jobs[j.id].since, 3) for j in pending)
 
     @rule(index=st.integers(0, 3), node=st.sampled_from(sorted(NODES)), cause=st.sampled_from(["admin", "probe"]))
     def drain(self, index, node, cause):

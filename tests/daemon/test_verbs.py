@@ -10,6 +10,7 @@ from jupysched.core.job import Exit
 from jupysched.daemon.auth import Person
 from jupysched.wire import requests as ask
 from jupysched.wire.records import RequestRecord
+from tests.core.builders import asked
 from tests.daemon.scripted import ADMIN, BOB, House
 
 ME = Person(uid=os.getuid(), name="me", is_admin=False)
@@ -148,6 +149,30 @@ async def test_requeue_gives_an_ended_job_a_new_attempt(house, tmp_path):
     house.api.serve(ME, ask.Requeue(jobs=[1]))
     house.cycle()
     assert [(1, 1), (1, 2)] == house.orders()
+
+
+async def test_a_job_moved_to_the_front_stays_there_over_a_restart_and_why_names_who_did_it(house, tmp_path):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, gpus=2), *[spec(tmp_path)] * 3]))
+    house.cycle()
+    shown = house.api.serve(ADMIN, ask.Front(jobs=[4, 3]))
+    assert [(4, 1), (3, 2)] == [(job.id, job.position) for job in shown]
+    again = await House(house.journal).open()
+    record = again.api.serve(ME, ask.Show(job=4))
+    assert 1 == record.position
+    assert "moved to the front by admin" in record.why
+
+
+async def test_a_user_moves_own_jobs_ahead_of_own_jobs_alone(house, tmp_path):
+    house.loop.record(asked(1, 2, user="bob"), asked(2, user="bob"))
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path)] * 2))
+    house.cycle()
+    house.api.serve(ME, ask.Front(jobs=[4]))
+    assert [2, 4, 3] == [job.id for job in house.loop.state.queue()]
+    with pytest.raises(NotYours):
+        house.api.serve(ME, ask.Front(jobs=[4, 2]))
+    with pytest.raises(WrongState, match="starting; only a pending"):
+        house.api.serve(ADMIN, ask.Front(jobs=[3, 1]))
+    assert [2, 4, 3] == [job.id for job in house.loop.state.queue()]
 
 
 async def test_wrong_states_are_refused_by_name(house, tmp_path):

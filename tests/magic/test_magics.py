@@ -203,7 +203,8 @@ def test_attaching_brings_outputs_from_the_beginning(
 @pytest.mark.parametrize(
     ("line", "kind", "jobs"),
     [("cancel 7", ask.Cancel, [7]), ("cancel 7 last", ask.Cancel, [7, 7]), ("hold 7", ask.Hold, [7]),
-     ("release 7", ask.Release, [7]), ("requeue 7", ask.Requeue, [7]), ("priority high 7", ask.SetPriority, [7])],
+     ("release 7", ask.Release, [7]), ("requeue 7", ask.Requeue, [7]), ("priority high 7", ask.SetPriority, [7]),
+     ("front 7 last", ask.Front, [7, 7])],
 )  # fmt: skip
 def test_verbs_that_change_ask_the_daemon(
     loaded: Any, twin: TwinDaemon, line: str, kind: type[Any], jobs: list[int]

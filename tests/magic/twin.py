@@ -120,7 +120,7 @@ class TwinDaemon:
             case ask.Watch():
                 self._watchers[channel] = (None if request.jobs is None else set(request.jobs), 0)
                 return [r for r in self.records.values() if request.jobs is None or r.id in request.jobs]
-            case ask.Cancel() | ask.Hold() | ask.Release() | ask.Requeue() | ask.SetPriority():
+            case ask.Cancel() | ask.Hold() | ask.Release() | ask.Requeue() | ask.SetPriority() | ask.Front():
                 return [self._find(job) for job in request.jobs]
             case ask.Gpus():
                 return []

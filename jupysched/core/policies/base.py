@@ -47,7 +47,7 @@ class Order:
 
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """All alike."""
-        return ()
+        return (0.0,)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """Ahead of all who wait."""
