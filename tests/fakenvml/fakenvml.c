@@ -13,15 +13,23 @@
 #define MAXG 16
 #define MAXP 16
 typedef struct { uint32_t pid; uint32_t sm_util; uint64_t used; } proc_t;
+#define MAXM 7
+#define MAXE 64
+typedef struct { char uuid[96], name[96]; uint64_t mem_total, mem_used; uint32_t instance, pad; } mig_t; // a MIG device of a card
 typedef struct {
   char name[96], uuid[96], serial[32], busid[32];
   uint64_t mem_total, mem_used, cpumask;
   uint32_t util_gpu, util_mem, temp, fan, power_mw, limit_mw, min_mw, max_mw, numa, lost, nproc, nvlinks;
   proc_t procs[MAXP];
   uint64_t ecc; // uncorrectable errors
-  uint32_t unsupported, delay_ms; // bit 0: utilization, 1: power, 2: temperature; how long every answer takes
+  uint32_t unsupported, delay_ms; // bit 0: utilization, 1: power, 2: temperature, 3: PCIe, 4: NVLink counters, 5: events; how long every answer takes
+  uint32_t pcie_tx_kib, pcie_rx_kib; // KiB a second, as NVML says it
+  uint64_t nvlink_tx_kib, nvlink_rx_kib; // KiB so far, over all links
+  uint32_t pcie_delay_ms, nmig; // how long the PCIe counter takes besides; MIG devices (0: MIG is off)
+  mig_t mig[MAXM];
 } gpu_t;
-typedef struct { uint32_t magic, version, n, cc_major, cc_minor, pad; gpu_t g[MAXG]; } state_t;
+typedef struct { uint32_t gpu, instance; uint64_t xid; } event_t;
+typedef struct { uint32_t magic, version, n, cc_major, cc_minor, nevents; gpu_t g[MAXG]; event_t e[MAXE]; } state_t; // nevents: XID errors so far
 static state_t *S; static int inited;
 static void defaults(state_t *s) {
   const char *e = getenv("FAKE_NVML_N"); uint32_t n = e ? atoi(e) : 4; if (n > MAXG) n = MAXG;
@@ -49,8 +57,11 @@ typedef gpu_t *dev; typedef int R;
 #define SMALL 7
 #define LOST 15
 #define A __attribute__((visibility("default")))
-#define D(d) if (!inited) return UNINIT; if ((char*)(d) < (char*)st()->g || (char*)(d) >= (char*)(st()->g + st()->n)) return INVAL; if ((d)->delay_ms) usleep((d)->delay_ms * 1000); if ((d)->lost) return LOST;
-#define U(d, bit) if ((d)->unsupported & (1u << bit)) return NOTSUP;
+// A handle is the address of a card or of one of its MIG devices; after D, `d` is the card and `M_d` the MIG device or 0.
+static dev card(dev d, mig_t **m) { char *a = (char *)d, *b = (char *)st()->g; if (a < b || a >= (char *)(st()->g + st()->n)) return 0;
+  dev g = &st()->g[(a - b) / sizeof(gpu_t)]; *m = d == g ? 0 : (mig_t *)d; return g; }
+#define D(d) if (!inited) return UNINIT; mig_t *M_##d = 0; if (!(d = card(d, &M_##d))) return INVAL; if ((d)->delay_ms) usleep((d)->delay_ms * 1000); if ((d)->lost) return LOST;
+#define U(d, bit) if (M_##d || (d)->unsupported & (1u << bit)) return NOTSUP;
 static R cp(char *dst, unsigned len, const char *s) { if (strlen(s) + 1 > len) return SMALL; strcpy(dst, s); return OK; }
 A R nvmlInitWithFlags(unsigned f) { (void)f; st(); inited++; return OK; }
 A R nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
@@ -64,16 +75,16 @@ A R nvmlSystemGetCudaDriverVersion(int *v) { *v = 13000; return OK; }
 A R nvmlSystemGetProcessName(unsigned pid, char *b, unsigned n) { char p[64]; snprintf(p, 64, "/proc/%u/comm", pid); FILE *f = fopen(p, "r"); if (!f) return NOTFOUND; if (!fgets(b, n, f)) b[0] = 0; fclose(f); b[strcspn(b, "\n")] = 0; return OK; }
 A R nvmlDeviceGetCount_v2(unsigned *n) { if (!inited) return UNINIT; *n = st()->n; return OK; }
 A R nvmlDeviceGetHandleByIndex_v2(unsigned i, dev *d) { if (!inited) return UNINIT; if (i >= st()->n) return INVAL; *d = &st()->g[i]; if ((*d)->lost) return LOST; return OK; }
-A R nvmlDeviceGetHandleByUUID(const char *u, dev *d) { if (!inited) return UNINIT; for (unsigned i = 0; i < st()->n; i++) if (!strcmp(u, st()->g[i].uuid)) { *d = &st()->g[i]; return OK; } return NOTFOUND; }
+A R nvmlDeviceGetHandleByUUID(const char *u, dev *d) { if (!inited) return UNINIT; for (unsigned i = 0; i < st()->n; i++) { dev g = &st()->g[i]; if (!strcmp(u, g->uuid)) { *d = g; return OK; } for (unsigned k = 0; k < g->nmig; k++) if (!strcmp(u, g->mig[k].uuid)) { *d = (dev)&g->mig[k]; return OK; } } return NOTFOUND; }
 A R nvmlDeviceGetHandleByPciBusId_v2(const char *u, dev *d) { for (unsigned i = 0; i < st()->n; i++) if (!strcasecmp(u, st()->g[i].busid)) { *d = &st()->g[i]; return OK; } return NOTFOUND; }
 A R nvmlDeviceGetIndex(dev d, unsigned *i) { D(d) *i = d - st()->g; return OK; }
 A R nvmlDeviceGetMinorNumber(dev d, unsigned *i) { D(d) *i = d - st()->g; return OK; }
-A R nvmlDeviceGetName(dev d, char *b, unsigned n) { D(d) return cp(b, n, d->name); }
-A R nvmlDeviceGetUUID(dev d, char *b, unsigned n) { D(d) return cp(b, n, d->uuid); }
+A R nvmlDeviceGetName(dev d, char *b, unsigned n) { D(d) return cp(b, n, M_d ? M_d->name : d->name); }
+A R nvmlDeviceGetUUID(dev d, char *b, unsigned n) { D(d) return cp(b, n, M_d ? M_d->uuid : d->uuid); }
 A R nvmlDeviceGetSerial(dev d, char *b, unsigned n) { D(d) return cp(b, n, d->serial); }
-A R nvmlDeviceGetMemoryInfo(dev d, uint64_t *m) { D(d) m[0] = d->mem_total; m[1] = d->mem_total - d->mem_used; m[2] = d->mem_used; return OK; }
+A R nvmlDeviceGetMemoryInfo(dev d, uint64_t *m) { D(d) m[0] = M_d ? M_d->mem_total : d->mem_total; m[2] = M_d ? M_d->mem_used : d->mem_used; m[1] = m[0] - m[2]; return OK; }
 typedef struct { unsigned version; uint64_t total, reserved, free, used; } mem2;
-A R nvmlDeviceGetMemoryInfo_v2(dev d, mem2 *m) { D(d) m->total = d->mem_total; m->reserved = 0; m->free = d->mem_total - d->mem_used; m->used = d->mem_used; return OK; }
+A R nvmlDeviceGetMemoryInfo_v2(dev d, mem2 *m) { D(d) m->total = M_d ? M_d->mem_total : d->mem_total; m->used = M_d ? M_d->mem_used : d->mem_used; m->reserved = 0; m->free = m->total - m->used; return OK; }
 A R nvmlDeviceGetBAR1MemoryInfo(dev d, uint64_t *m) { D(d) m[0] = 128ull << 30; m[2] = 1 << 20; m[1] = m[0] - m[2]; return OK; }
 A R nvmlDeviceGetUtilizationRates(dev d, unsigned *u) { D(d) U(d, 0) u[0] = d->util_gpu; u[1] = d->util_mem; return OK; }
 A R nvmlDeviceGetEncoderUtilization(dev d, unsigned *u, unsigned *p) { D(d) *u = 0; *p = 167000; return OK; }
@@ -97,13 +108,15 @@ A R nvmlDeviceGetComputeMode(dev d, int *p) { D(d) *p = 0; return OK; }
 A R nvmlDeviceGetTotalEccErrors(dev d, int t, int c, uint64_t *e) { D(d) (void)c; *e = t == 1 ? d->ecc : 0; return OK; }
 A R nvmlDeviceGetClockInfo(dev d, int t, unsigned *c) { D(d) (void)t; *c = 1200; return OK; }
 A R nvmlDeviceGetMaxClockInfo(dev d, int t, unsigned *c) { D(d) (void)t; *c = 1980; return OK; }
-A R nvmlDeviceGetPcieThroughput(dev d, int t, unsigned *c) { D(d) (void)t; *c = 0; return OK; }
+A R nvmlDeviceGetPcieThroughput(dev d, int t, unsigned *c) { D(d) U(d, 3) if (d->pcie_delay_ms) usleep(d->pcie_delay_ms * 1000); *c = t ? d->pcie_rx_kib : d->pcie_tx_kib; return OK; }
 A R nvmlDeviceGetCudaComputeCapability(dev d, int *a, int *b) { D(d) *a = st()->cc_major; *b = st()->cc_minor; return OK; }
-A R nvmlDeviceGetMigMode(dev d, unsigned *c, unsigned *p) { D(d) *c = *p = 0; return OK; }
-A R nvmlDeviceGetMaxMigDeviceCount(dev d, unsigned *n) { D(d) *n = 0; return OK; }
-A R nvmlDeviceIsMigDeviceHandle(dev d, unsigned *m) { D(d) *m = 0; return OK; }
-A R nvmlDeviceGetMigDeviceHandleByIndex(dev d, unsigned i, dev *m) { D(d) (void)i; (void)m; return NOTFOUND; }
-A R nvmlDeviceGetDeviceHandleFromMigDeviceHandle(dev d, dev *m) { D(d) *m = d; return OK; }
+A R nvmlDeviceGetMigMode(dev d, unsigned *c, unsigned *p) { D(d) if (M_d) return NOTSUP; *c = *p = d->nmig > 0; return OK; }
+A R nvmlDeviceGetMaxMigDeviceCount(dev d, unsigned *n) { D(d) *n = d->nmig ? MAXM : 0; return OK; }
+A R nvmlDeviceIsMigDeviceHandle(dev d, unsigned *m) { D(d) *m = M_d != 0; return OK; }
+A R nvmlDeviceGetMigDeviceHandleByIndex(dev d, unsigned i, dev *m) { D(d) if (M_d) return INVAL; if (i >= d->nmig) return NOTFOUND; *m = (dev)&d->mig[i]; return OK; }
+A R nvmlDeviceGetGpuInstanceId(dev d, unsigned *i) { D(d) if (!M_d) return NOTSUP; *i = M_d->instance; return OK; }
+A R nvmlDeviceGetComputeInstanceId(dev d, unsigned *i) { D(d) if (!M_d) return NOTSUP; *i = 0; return OK; }
+A R nvmlDeviceGetDeviceHandleFromMigDeviceHandle(dev d, dev *m) { D(d) if (!M_d) return INVAL; *m = d; return OK; }
 A R nvmlDeviceGetCpuAffinity(dev d, unsigned n, unsigned long *set) { D(d) memset(set, 0, n * 8); if (n) set[0] = d->cpumask; return OK; }
 A R nvmlDeviceGetMemoryAffinity(dev d, unsigned n, unsigned long *set, int scope) { D(d) (void)scope; memset(set, 0, n * 8); if (n) set[0] = 1ul << d->numa; return OK; }
 typedef struct { char legacy[16]; unsigned domain, bus, device, devid, subid; char busid[32]; } pci;
@@ -124,12 +137,29 @@ A R nvmlDeviceGetMPSComputeRunningProcesses_v3(dev d, unsigned *n, pinfo *p) { D
 typedef struct { unsigned pid; uint64_t ts; unsigned sm, mem, enc, dec; } psample;
 A R nvmlDeviceGetProcessUtilization(dev d, psample *s, unsigned *n, uint64_t since) { D(d) (void)since; unsigned k = d->nproc; if (!k) { *n = 0; return NOTFOUND; } if (!s || *n < k) { *n = k; return SMALL; }
   for (unsigned i = 0; i < k; i++) { memset(&s[i], 0, sizeof *s); s[i].pid = d->procs[i].pid; s[i].ts = since + 1; s[i].sm = d->procs[i].sm_util; } *n = k; return OK; }
-A R nvmlDeviceGetFieldValues(dev d, int n, void *v) { D(d) (void)n; (void)v; return NOTSUP; }
+typedef struct { unsigned id, scope; int64_t at, latency; int type; R ret; union { double d; int i; unsigned u; unsigned long ul; unsigned long long ull; long long ll; unsigned short us; } v; } field_t;
+#define NVLINK_TX 138
+#define NVLINK_RX 139
+A R nvmlDeviceGetFieldValues(dev d, int n, field_t *v) { D(d) if (M_d) return NOTSUP;
+  for (int i = 0; i < n; i++) { v[i].ret = NOTSUP; if ((v[i].id != NVLINK_TX && v[i].id != NVLINK_RX) || d->unsupported & 16 || !d->nvlinks) continue;
+    v[i].ret = OK; v[i].type = 3; v[i].v.ull = v[i].id == NVLINK_TX ? d->nvlink_tx_kib : d->nvlink_rx_kib; } return OK; }
 A R nvmlSystemGetConfComputeSettings(void *v) { (void)v; return NOTSUP; }
-A R nvmlDeviceGetSupportedEventTypes(dev d, uint64_t *e) { D(d) *e = 0; return NOTSUP; }
+#define XID_CRITICAL 8
+#define TIMEOUT 10
+A R nvmlDeviceGetSupportedEventTypes(dev d, uint64_t *e) { D(d) U(d, 5) *e = XID_CRITICAL; return OK; }
 A R nvmlDeviceGetDriverModel_v2(dev d, int *c, int *p) { D(d) (void)c; (void)p; return NOTSUP; }
 A R nvmlDeviceGetDriverModel(dev d, int *c, int *p) { D(d) (void)c; (void)p; return NOTSUP; }
-A R nvmlEventSetCreate(void **s) { (void)s; return NOTSUP; }
+// An event set tells what came after a card was registered in it, once.
+typedef struct { unsigned seen; unsigned char of[MAXG]; } set_t;
+typedef struct { dev device; unsigned long long type, data; unsigned gi, ci; } edata_t;
+A R nvmlEventSetCreate(set_t **s) { if (!inited) return UNINIT; *s = calloc(1, sizeof **s); (*s)->seen = st()->nevents; return OK; }
+A R nvmlEventSetFree(set_t *s) { free(s); return OK; }
+A R nvmlDeviceRegisterEvents(dev d, unsigned long long types, set_t *s) { D(d) U(d, 5) if (!(types & XID_CRITICAL)) return NOTSUP; s->of[d - st()->g] = 1; return OK; }
+A R nvmlEventSetWait_v2(set_t *s, edata_t *e, unsigned ms) { if (!inited) return UNINIT;
+  for (unsigned waited = 0;; waited++) {
+    while (s->seen < st()->nevents) { event_t *v = &st()->e[s->seen++ % MAXE]; if (v->gpu >= st()->n || !s->of[v->gpu]) continue;
+      e->device = &st()->g[v->gpu]; e->type = XID_CRITICAL; e->data = v->xid; e->gi = v->instance; e->ci = ~0u; return OK; }
+    if (waited >= ms) return TIMEOUT; usleep(1000); } }
 A R nvmlDeviceGetRemappedRows(dev d, unsigned *a, unsigned *b, unsigned *c, unsigned *f) { D(d) *a = *b = *c = *f = 0; return OK; }
 A unsigned fake_state_size(void) { return sizeof(state_t); }
 A void fake_write_default(void *p) { defaults(p); }

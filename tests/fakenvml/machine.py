@@ -12,10 +12,28 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MOST_GPUS = MOST_PROCESSES = 16
+MOST_MIG_DEVICES, MOST_EVENTS = 7, 64
+#: the GPU instance of an error that is the whole card's
+WHOLE_CARD = 0xFFFFFFFF
 
 
 class Process(ctypes.Structure):
     _fields_ = [("pid", ctypes.c_uint32), ("sm_util", ctypes.c_uint32), ("used", ctypes.c_uint64)]
+
+
+class MigDevice(ctypes.Structure):
+    _fields_ = [
+        ("uuid", ctypes.c_char * 96),
+        ("name", ctypes.c_char * 96),
+        ("mem_total", ctypes.c_uint64),
+        ("mem_used", ctypes.c_uint64),
+        ("instance", ctypes.c_uint32),
+        ("pad", ctypes.c_uint32),
+    ]
+
+
+class XidEvent(ctypes.Structure):
+    _fields_ = [("gpu", ctypes.c_uint32), ("instance", ctypes.c_uint32), ("xid", ctypes.c_uint64)]
 
 
 class FakeGpu(ctypes.Structure):
@@ -43,13 +61,18 @@ class FakeGpu(ctypes.Structure):
         ("ecc", ctypes.c_uint64),
         ("unsupported", ctypes.c_uint32),
         ("delay_ms", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("pcie_tx_kib", "pcie_rx_kib")),
+        *((name, ctypes.c_uint64) for name in ("nvlink_tx_kib", "nvlink_rx_kib")),
+        *((name, ctypes.c_uint32) for name in ("pcie_delay_ms", "nmig")),
+        ("mig", MigDevice * MOST_MIG_DEVICES),
     ]
 
 
 class State(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_uint32) for name in ("magic", "version", "n", "cc_major", "cc_minor", "pad")),
+        *((name, ctypes.c_uint32) for name in ("magic", "version", "n", "cc_major", "cc_minor", "nevents")),
         ("g", FakeGpu * MOST_GPUS),
+        ("e", XidEvent * MOST_EVENTS),
     ]
 
 
@@ -110,6 +133,21 @@ class FakeMachine:
     def leave(self, index: int) -> None:
         """Let every process go."""
         self.gpus[index].nproc = 0
+
+    def split(self, index: int, *gib: int) -> list[str]:
+        """Turn MIG on: the card's devices, of so much memory each. Returns their UUIDs."""
+        gpu = self.gpus[index]
+        for number, size in enumerate(gib):
+            uuid, name = f"MIG-{index:08x}-fa4e-5000-8000-{number:012x}", f"NVIDIA Fake H100 80GB MIG {size}gb"
+            gpu.mig[number] = MigDevice(uuid.encode(), name.encode(), size << 30, 8 << 20, number + 1)
+        gpu.nmig = len(gib)
+        return [gpu.mig[number].uuid.decode() for number in range(len(gib))]
+
+    def report(self, index: int, xid: int, *, instance: int = WHOLE_CARD) -> None:
+        """Let the driver report an error of this card, or of one GPU instance of it."""
+        assert self._state is not None
+        self._state.e[self._state.nevents % MOST_EVENTS] = XidEvent(gpu=index, instance=instance, xid=xid)
+        self._state.nevents += 1
 
     @property
     def environ(self) -> dict[str, str]:
