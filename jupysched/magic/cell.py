@@ -25,14 +25,22 @@ class Cell(Protocol):
         ...
 
 
+def number_in(shell: Any) -> int:
+    """The n of In[n] of the cell that runs now: what its result is numbered by. The shell's own count is the next cell's already."""
+    return max(1, int(shell.displayhook.prompt_count))
+
+
 class KernelCell:
     """A cell of a notebook, named by the request that is being served while this is made."""
+
+    #: a result that it shows is kept as Out[n]
+    is_remembered = True
 
     def __init__(self, shell: Any) -> None:
         self._kernel = shell.kernel
         self._parent = self._kernel.get_parent()
         self._pid = os.getpid()
-        self.execution_count = int(shell.execution_count)
+        self.execution_count = number_in(shell)
 
     @property
     def allows_input(self) -> bool:
@@ -74,11 +82,13 @@ class PlainCell:
     allows_input = False
 
     def __init__(self, shell: Any) -> None:
-        self.execution_count = int(shell.execution_count)
+        self.execution_count = number_in(shell)
         self._display = shell.display_pub
+        #: what a block captures is in its variable, not in Out[n]
+        self.is_remembered = type(self._display).__name__ != "CapturingDisplayPublisher"
         self._streams = {"stdout": sys.stdout, "stderr": sys.stderr}
         #: a captured cell ends when its block ends; a terminal goes on
-        self.keeps_late_output = type(self._display).__name__ != "CapturingDisplayPublisher"
+        self.keeps_late_output = self.is_remembered
 
     def origin(self) -> dict[str, str]:
         """There is no notebook."""

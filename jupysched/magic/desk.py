@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from jupysched import places, spool
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, NoSuchJob
-from jupysched.magic import card
+from jupysched.magic import card, shown
 from jupysched.magic.cell import KernelCell, PlainCell
 from jupysched.magic.job import Job, Results
 from jupysched.magic.landing import Landings
@@ -41,7 +41,7 @@ class Desk:
         self._namespace = namespace
         self.pid = os.getpid()
         self.relay = Relay()
-        self.landings = Landings(self.user_ns, self.objects, self._show)
+        self.landings = Landings(self.user_ns, self.objects, self._show, self._keep_shown)
         self.jobs: dict[int, Job] = {}
         self._cells: dict[int, AnyCell] = {}
         self._socket = places.socket_path()
@@ -218,6 +218,12 @@ class Desk:
         """Send the card of a job that has one in this notebook."""
         if self._has_card(job):
             self._cells[job.id].send("update_display_data", self._card(job))
+
+    def _keep_shown(self, job: Job, value: Any) -> None:
+        """The value that the cell of a job showed is `Out[n]` of that cell."""
+        cell = self._cells.get(job.id)
+        if self.shell is not None and cell is not None and cell.is_remembered:
+            shown.keep(self.shell, cell.execution_count, value)
 
     def _has_card(self, job: Job) -> bool:
         return isinstance(self._cells.get(job.id), KernelCell)

@@ -20,15 +20,20 @@ from jupysched.namespace.objects import ObjectStore
 from jupysched.phrases import listed
 
 Show = Callable[[Job], None]
+#: takes the value that a job's cell showed as its result
+Keep = Callable[[Job, Any], None]
 
 
 class Landings:
     """The jobs of one kernel whose results have not come in yet."""
 
-    def __init__(self, user_ns: Callable[[], dict[str, Any]], objects: Callable[[], ObjectStore], show: Show) -> None:
+    def __init__(
+        self, user_ns: Callable[[], dict[str, Any]], objects: Callable[[], ObjectStore], show: Show, keep: Keep
+    ) -> None:
         self._user_ns = user_ns
         self._objects = objects
         self._show = show
+        self._keep = keep
         self._due: list[Job] = []
         self._lock = threading.RLock()
         self._cells: list[Any] = []
@@ -101,9 +106,11 @@ class Landings:
         facts = job.facts
         try:
             if job.sent is None:
-                job.values = Results(load_values(path, self._objects(), self._user_ns()))
+                shown: list[Any] = []
+                job.values = Results(load_values(path, self._objects(), self._user_ns(), shown=shown))
                 if job.adopts:
                     self._adopt(job)
+                    self._keep_shown(job, shown)
                 return
             landing = land(path, self._user_ns(), job.sent, self._objects())
         except (NamespaceError, OSError, MemoryError) as error:
@@ -118,11 +125,16 @@ class Landings:
             self._user_ns().pop(job.single, None)
         facts.returned = job.told_names([*landing.landed, *landing.deleted], landing.values)
         facts.has_landed = True
+        self._keep_shown(job, landing.shown)
         facts.conflicts = list(landing.conflicts)
         if facts.conflicts:
             facts.conflicts.append(f"`%gpujob fetch {job.id}` brings what the job had.")
         for sentence in (*facts.conflicts, *landing.failures):
             facts.note(job.in_its_words(sentence))
+
+    def _keep_shown(self, job: Job, shown: list[Any]) -> None:
+        for value in shown:
+            self._keep(job, value)
 
     def _adopt(self, job: Job) -> None:
         """This notebook did not submit it and asks for what came back: that replaces what is there, and the card says so."""

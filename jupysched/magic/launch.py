@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jupysched.core.errors import ClusterError
+from jupysched.magic.cell import number_in
 from jupysched.magic.failure import from_job
 
 #: packages worth having in the zygote, if the cell uses them: a fork of a zygote with torch costs four times one without
@@ -42,7 +43,7 @@ def launch_record(
         "preload": [m for m in PRELOADED if m in packages],
         "cell": cell,
         "cell_name": cell_name,
-        "execution_count": int(getattr(shell, "execution_count", 1)),
+        "execution_count": number_in(shell) if shell is not None else 1,
         "interactivity": str(getattr(shell, "ast_node_interactivity", "last_expr")),
         "allow_stdin": allow_stdin,
         "matplotlib_inline": _draws_inline(),
@@ -59,7 +60,7 @@ def name_cell(cell: str, shell: Any) -> str:
     compiler = shell.compile
     try:
         transformed = shell.transform_cell(cell)
-        name: str = compiler.cache(transformed, shell.execution_count, raw_code=cell)
+        name: str = compiler.cache(transformed, number_in(shell), raw_code=cell)
         with compiler.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
             compiler(compiler.ast_parse(transformed, name), name, "exec")
     except SyntaxError as error:

@@ -78,6 +78,7 @@ class _Change:
         self.touched = names_that_reach(kept, changed) if changed else []
         if out_names is not None:
             self.patches = self._reachable_patches()
+        self.value = _last_value(namespace, baseline) if out_names is None or "_" in out_names else {}
 
     def _reachable_patches(self) -> list[tuple[int, str, Any]]:
         numbered = self.baseline.tracked.numbered
@@ -87,7 +88,7 @@ class _Change:
         returned = Returned(
             [], [f"{n!r} did not come back: there is no such variable at the end of the cell." for n in self.missing]
         )
-        values = [*self.new.values(), *(patch for _, _, patch in self.patches)]
+        values = [*self.new.values(), *self.value.values(), *(patch for _, _, patch in self.patches)]
         writer = PayloadWriter(
             home=self.namespace,
             objects=self.objects,
@@ -111,6 +112,14 @@ class _Change:
                 if not careful:
                     raise
                 returned.notes.append(f"{name!r} did not come back: {_why(error)}.")
+        for number, value in self.value.items():
+            try:
+                self._check_size("_", value)
+                add(("output", number), value)
+            except Exception as error:
+                if not careful:
+                    raise
+                returned.notes.append(f"The value of the cell's last line did not come back: {_why(error)}.")
         returned.names += [n for n in self.touched if n not in returned.names]
         header = {
             "deleted": self.deleted,
@@ -138,6 +147,14 @@ class _Change:
             size = sum(len(b) for b in big_blobs([value]))
             if size > _LOW_MEMORY_BYTES:
                 raise _TooLarge(f"{size / 1e6:,.0f} MB are too much under the memory limit that the cell set")
+
+
+def _last_value(namespace: dict[str, Any], baseline: Baseline) -> dict[int, Any]:
+    """Return what the cell showed as its result, by the number under which IPython keeps it."""
+    shown = namespace.get("Out")
+    if not isinstance(shown, dict):
+        return {}
+    return {n: value for n, value in shown.items() if n not in baseline.outputs}
 
 
 class _TooLarge(TypeError):

@@ -36,6 +36,8 @@ class Landing:
     #: everything that came back, also what was not put into the notebook
     values: dict[str, Any] = field(default_factory=dict)
     deleted: list[str] = field(default_factory=list)
+    #: what the cell showed as its result: one value or none
+    shown: list[Any] = field(default_factory=list)
     #: names whose object the notebook changed as well: the job's state of it is nowhere here, `load_values` rebuilds it
     apart: list[str] = field(default_factory=list)
 
@@ -55,6 +57,8 @@ def land(result_path: Path, user_ns: dict[str, Any], sent: Sent, objects: Object
             landing.failures.append(_failure(label, error))
         elif label[0] == "patch":
             patches.append((label[1], label[2], value))
+        elif label[0] == "output":
+            landing.shown.append(value)
         else:
             names[label[1]] = value
     clashing = _apply_all(sent.tracked, patches, landing)
@@ -77,7 +81,8 @@ def _seeds(user_ns: dict[str, Any], sent: Sent) -> list[Any]:
 
 
 def _failure(label: tuple[Any, ...], error: BaseException) -> str:
-    what = repr(label[1]) if label[0] == "name" else "A change"
+    whats = {"name": repr(label[1]), "output": "The value of the cell's last line"}
+    what = whats.get(label[0], "A change")
     return f"{what} did not come back: {reason(error)}."
 
 
@@ -202,11 +207,16 @@ def _delete(names: list[str], user_ns: dict[str, Any], sent: Sent, landing: Land
 
 
 def load_values(
-    result_path: Path, objects: ObjectStore, user_ns: dict[str, Any], *, input_path: Path | None = None
+    result_path: Path,
+    objects: ObjectStore,
+    user_ns: dict[str, Any],
+    *,
+    input_path: Path | None = None,
+    shown: list[Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a job brought back, for a notebook that did not submit it: new values, at home in this one.
 
-    What the job received is rebuilt from its input, and its changes are applied to that.
+    `shown` takes what the cell showed as its result. What the job received is rebuilt from its input, and its changes are applied to that.
     Raises: WrongVersion; OSError when a file can't be read.
     """
     result_path = Path(result_path)
@@ -225,6 +235,9 @@ def load_values(
             continue
         if label[0] == "patch":
             tracked.apply(label[1], label[2], value)
+        elif label[0] == "output":
+            if shown is not None:
+                shown.append(value)
         else:
             values[label[1]] = value
     values.update({name: received[name] for name in reader.header["touched"] if name in received})

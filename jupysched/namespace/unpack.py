@@ -32,6 +32,8 @@ class Baseline:
     ambient: dict[str, Any]
     #: the limit of the address space, which a cell may lower
     address_space: tuple[int, int]
+    #: the numbers n of Out[n] that came from the notebook
+    outputs: frozenset[int] = frozenset()
 
 
 @without_collection()
@@ -71,4 +73,5 @@ def load_inputs(path: Path, namespace: dict[str, Any], objects: ObjectStore) -> 
         received=frozenset(received),
         ambient=ambient.collect(),
         address_space=resource.getrlimit(resource.RLIMIT_AS),
+        outputs=frozenset(namespace.get("Out", ())),
     )

@@ -10,6 +10,8 @@ from traitlets.config import Config
 
 from jupysched.magic import desk as desk_module
 from jupysched.magic.desk import Desk
+from tests.cases.notebook import Notebook
+from tests.leaks import temporary_home
 from tests.magic.shim import TwinShim
 from tests.magic.twin import TwinDaemon
 
@@ -50,3 +52,29 @@ def desk(shell: Any, monkeypatch: pytest.MonkeyPatch) -> Desk:
     made = Desk(shell)
     monkeypatch.setattr(desk_module, "_desk", made)
     return made
+
+
+# --- a real kernel, with a daemon of the file's own ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def own_home() -> Iterator[Path]:
+    """One home and one daemon for this file."""
+    with temporary_home() as home, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("JUPYSCHED_HOME", str(home))
+        environment.setenv("JUPYSCHED_CPU_SLOTS", "2")
+        environment.delenv("JUPYSCHED_SOCKET", raising=False)
+        yield home
+
+
+@pytest.fixture(scope="module")
+def _open(own_home: Path) -> Iterator[Notebook]:
+    with Notebook("magic") as notebook:
+        yield notebook
+
+
+@pytest.fixture
+def notebook(_open: Notebook) -> Notebook:
+    """A notebook with the extension loaded and no variables."""
+    _open.run("%reset -f\n%reload_ext jupysched")
+    return _open

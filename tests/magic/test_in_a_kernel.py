@@ -1,7 +1,6 @@
 """A notebook cell as a job, for real: kernel, daemon, runner, and what a person would see."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -10,51 +9,14 @@ from nbclient import NotebookClient
 
 from jupysched.client import Client
 from tests.cases.notebook import Notebook
-from tests.cases.outputs import Outputs, without_colours
-from tests.leaks import temporary_home
+from tests.cases.outputs import without_colours
+from tests.magic.kernel import ended
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.real_time,
     pytest.mark.leaky("the daemon lives for the whole file, and its zygote forks a pair ahead of each job"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_home() -> Iterator[Path]:
-    """One home and one daemon for this file."""
-    with temporary_home() as home, pytest.MonkeyPatch.context() as environment:
-        environment.setenv("JUPYSCHED_HOME", str(home))
-        environment.setenv("JUPYSCHED_CPU_SLOTS", "2")
-        environment.delenv("JUPYSCHED_SOCKET", raising=False)
-        yield home
-
-
-@pytest.fixture(scope="module")
-def _open(own_home: Path) -> Iterator[Notebook]:
-    with Notebook("magic") as notebook:
-        yield notebook
-
-
-@pytest.fixture
-def notebook(_open: Notebook) -> Notebook:
-    """A notebook with the extension loaded and no variables."""
-    _open.run("%reset -f\n%reload_ext jupysched")
-    return _open
-
-
-def ended(notebook: Notebook, seen: Outputs, within_s: float = 30) -> Outputs:
-    """Return what stands under the cell when its job has ended and the results are in."""
-    notebook.listen_until(
-        lambda: (
-            seen.card
-            and seen.card["state"] in ("succeeded", "failed", "cancelled")
-            and (seen.card["has_landed"] or not seen.card["returned"])
-        ),
-        within_s=within_s,
-        what="the end of the job",
-    )
-    return seen
 
 
 def test_a_waiting_cell_is_a_cell(notebook: Notebook) -> None:
