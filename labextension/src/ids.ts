@@ -4,6 +4,7 @@
 export const PluginIDs = {
   jobs: 'jupysched:jobs',
   commands: 'jupysched:commands',
+  goTo: 'jupysched:goto',
   sidebar: 'jupysched:sidebar',
   status: 'jupysched:status',
   card: 'jupysched:card',
@@ -25,6 +26,7 @@ export const CommandIDs = {
   hold: 'jupysched:hold',
   release: 'jupysched:release',
   requeue: 'jupysched:requeue',
+  front: 'jupysched:move-to-front',
   raise: 'jupysched:priority-up',
   lower: 'jupysched:priority-down',
   showLog: 'jupysched:show-log',

@@ -3,6 +3,7 @@
 import { badges } from './plugins/badges';
 import { card } from './plugins/card';
 import { commands } from './plugins/commands';
+import { goTo } from './plugins/goto';
 import { jobs } from './plugins/jobs';
 import { notify } from './plugins/notify';
 import { pages } from './plugins/pages';
@@ -16,6 +17,7 @@ export default [
   jobs,
   sidebar,
   commands,
+  goTo,
   pages,
   panels,
   queue,

@@ -72,3 +72,24 @@ export function isWrittenByKernel(cell: CodeCell): boolean {
     { isDisposed: boolean } | null | undefined;
   return future !== null && future !== undefined && !future.isDisposed;
 }
+
+/** The card as it should be saved now; what only the kernel knew (has it landed?) stays. */
+export function withCard(
+  old: nbformat.IOutput | undefined,
+  card: Record<string, unknown>
+): nbformat.IOutput | undefined {
+  if (old === undefined || Object.keys(card).length === 0) {
+    return old;
+  }
+  const saved = (
+    old['data'] as Record<string, Record<string, unknown>> | undefined
+  )?.[JOB_MIME];
+  const fresh = card[JOB_MIME] as Record<string, unknown>;
+  const hasLanded = saved?.['has_landed'] === true;
+  // The kernel that would have landed the results is gone.
+  const data = {
+    ...card,
+    [JOB_MIME]: { ...fresh, has_landed: hasLanded, must_fetch: !hasLanded }
+  };
+  return { ...old, data };
+}

@@ -68,7 +68,7 @@ export class JobsModel implements IDisposable {
     return this._readings.get(gpu) ?? [];
   }
 
-  /** Cancel, hold, release, requeue or move jobs. Raises ApiError in the daemon's words. */
+  /** Cancel, hold, release, requeue or move jobs; the first named goes to the very front. Raises ApiError in the daemon's words. */
   async act(action: Action, jobs: readonly JobRecord[]): Promise<void> {
     if (action !== 'raise' && action !== 'lower') {
       await this._act(

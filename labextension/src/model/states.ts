@@ -24,11 +24,11 @@ const SECTION_OF: Record<JobState, Section> = {
 };
 
 export type Action =
-  'cancel' | 'hold' | 'release' | 'requeue' | 'raise' | 'lower';
+  'cancel' | 'hold' | 'release' | 'requeue' | 'front' | 'raise' | 'lower';
 
 /** The daemon decides; this only keeps from offering what it would refuse. */
 const ACTIONS_OF: Record<JobState, readonly Action[]> = {
-  pending: ['cancel', 'hold', 'raise', 'lower'],
+  pending: ['cancel', 'hold', 'front', 'raise', 'lower'],
   held: ['cancel', 'release', 'raise', 'lower'],
   starting: ['cancel', 'requeue'],
   running: ['cancel', 'requeue'],
@@ -58,6 +58,9 @@ export function isHolding(job: { state: string }): boolean {
 export function isPossible(action: Action, job: JobRecord): boolean {
   if (!job.mine || !ACTIONS_OF[job.state as JobState].includes(action)) {
     return false;
+  }
+  if (action === 'front') {
+    return job.position !== 1; // it waits for other jobs, or behind them
   }
   const class_ = PRIORITIES.indexOf(job.priority as Priority);
   if (action === 'raise') {

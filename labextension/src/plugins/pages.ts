@@ -15,6 +15,7 @@ import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs, DOMAIN, PluginIDs } from '../ids';
 import { gpuIcon } from '../icons';
+import { idsOf, JOBS_ARGS } from '../model/args';
 import { tidy } from '../model/text';
 import { IJobsModel, ISidebarModel } from '../tokens';
 import { labOf } from '../widgets/context';
@@ -42,7 +43,7 @@ export const pages: JupyterFrontEndPlugin<void> = {
     const idOf = (widget: MainAreaWidget<JobPage>): number =>
       Number(widget.id.split('-').at(-1));
     const first = (args: ReadonlyPartialJSONObject): number | undefined =>
-      Array.isArray(args['jobs']) ? Number(args['jobs'][0]) : sidebar.chosen[0];
+      idsOf(args, sidebar.chosen)[0];
 
     const open = (job: number, tab: Tab): void => {
       let widget = tracker.find(w => idOf(w) === job);
@@ -75,18 +76,7 @@ export const pages: JupyterFrontEndPlugin<void> = {
             open(job, tab);
           }
         },
-        describedBy: {
-          args: {
-            type: 'object',
-            properties: {
-              jobs: {
-                type: 'array',
-                items: { type: 'number' },
-                description: 'The job to show'
-              }
-            }
-          }
-        }
+        describedBy: JOBS_ARGS
       });
       palette?.addItem({ command: id, category: texts.__('GPU') });
     };

@@ -25,6 +25,7 @@ import {
 
 import { CommandIDs, DOMAIN, PluginIDs } from '../ids';
 import { gpuIcon, queueIcon } from '../icons';
+import { NO_ARGS } from '../model/args';
 import { isCodeCell } from '../model/cells';
 import * as line from '../model/line';
 import { IJobsModel } from '../tokens';
@@ -92,7 +93,7 @@ export const queue: JupyterFrontEndPlugin<void> = {
           await run(panel, texts);
         }
       },
-      describedBy: { args: { type: 'object', properties: {} } }
+      describedBy: NO_ARGS
     });
     app.commands.addCommand(CommandIDs.insertExample, {
       label: texts.__('GPU Job Example'),
@@ -108,7 +109,7 @@ export const queue: JupyterFrontEndPlugin<void> = {
         }
         insertExample(panel);
       },
-      describedBy: { args: { type: 'object', properties: {} } }
+      describedBy: NO_ARGS
     });
     palette?.addItem({
       command: CommandIDs.queueCell,

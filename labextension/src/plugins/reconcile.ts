@@ -15,12 +15,13 @@ import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 
 import type { JobRecord, Snapshot } from '../api/schema';
-import { JOB_MIME, PluginIDs } from '../ids';
+import { PluginIDs } from '../ids';
 import {
   cardOf,
   codeCells,
   type ISavedCard,
-  isWrittenByKernel
+  isWrittenByKernel,
+  withCard
 } from '../model/cells';
 import { isSameJob } from '../model/fold';
 import type { IJobChange } from '../model/jobs';
@@ -284,24 +285,3 @@ class NotebookReconciler {
 const isOutput = (
   output: nbformat.IOutput | undefined
 ): output is nbformat.IOutput => output !== undefined;
-
-/** The card as it should be saved now; what only the kernel knew (has it landed?) stays. */
-function withCard(
-  old: nbformat.IOutput | undefined,
-  card: Record<string, unknown>
-): nbformat.IOutput | undefined {
-  if (old === undefined || Object.keys(card).length === 0) {
-    return old;
-  }
-  const saved = (
-    old['data'] as Record<string, Record<string, unknown>> | undefined
-  )?.[JOB_MIME];
-  const fresh = card[JOB_MIME] as Record<string, unknown>;
-  const hasLanded = saved?.['has_landed'] === true;
-  // The kernel that would have landed the results is gone.
-  const data = {
-    ...card,
-    [JOB_MIME]: { ...fresh, has_landed: hasLanded, must_fetch: !hasLanded }
-  };
-  return { ...old, data };
-}

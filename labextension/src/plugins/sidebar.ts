@@ -11,6 +11,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs, DOMAIN, PluginIDs } from '../ids';
 import { gpuIcon } from '../icons';
+import { NO_ARGS } from '../model/args';
 import { SidebarModel } from '../model/sidebar';
 import { IJobsModel, ISidebarModel } from '../tokens';
 import { labOf } from '../widgets/context';
@@ -47,7 +48,7 @@ export const sidebar: JupyterFrontEndPlugin<ISidebarModel> = {
       execute: () => {
         app.shell.activateById(widget.id);
       },
-      describedBy: { args: { type: 'object', properties: {} } }
+      describedBy: NO_ARGS
     });
     palette?.addItem({
       command: CommandIDs.showSidebar,

@@ -4,42 +4,18 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { ReactWidget, UseSignal } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
-import {
-  type GpuRecord,
-  JOB_RECORD_DEFAULTS,
-  type JobRecord,
-  type LossRecord
-} from '../api/schema';
+import type { GpuRecord, JobRecord, LossRecord } from '../api/schema';
 import { CommandIDs, JOB_MIME } from '../ids';
 import { isSameJob } from '../model/fold';
-import {
-  clock,
-  duration,
-  elapsed,
-  figure,
-  limit,
-  lossWords,
-  ordinal,
-  size,
-  where
-} from '../model/format';
+import { figure, lossWords } from '../model/format';
 import type { JobsModel } from '../model/jobs';
-import { hasEnded, isHolding, isPossible } from '../model/states';
+import { type ISaved, savedJob, savedLoss } from '../model/saved';
+import { isHolding, isPossible } from '../model/states';
 import { tidy } from '../model/text';
+import { Beside, gpuLine, Pill } from './cardWords';
 import { type ILab, LabProvider, useLab, useNow } from './context';
 import { Mark } from './jobRow';
 import { Sparkline } from './sparkline';
-
-/** What the magic saves beside the record. */
-interface ISaved extends Partial<JobRecord> {
-  id: number;
-  words?: { pill?: string; beside?: string; detail?: string };
-  losses?: (number | null)[];
-  notes?: string[];
-  returned?: string[] | null;
-  has_landed?: boolean;
-  must_fetch?: boolean;
-}
 
 export class JobCard extends ReactWidget implements IRenderMime.IRenderer {
   constructor(private readonly _options: { model: JobsModel; lab: ILab }) {
@@ -79,14 +55,7 @@ function Live(props: { model: JobsModel; saved: ISaved }): React.JSX.Element {
     { id: saved.id, submitted_at: saved.submitted_at ?? null },
     known
   );
-  const stored: JobRecord = {
-    ...JOB_RECORD_DEFAULTS,
-    user: '',
-    name: '',
-    state: 'pending',
-    ...saved
-  };
-  const job = isLive ? known : stored;
+  const job = isLive ? known : savedJob(saved);
   const gpus =
     isLive && isHolding(job)
       ? view.gpus.filter(gpu => gpu.jobs.includes(job.id))
@@ -105,29 +74,6 @@ function Live(props: { model: JobsModel; saved: ISaved }): React.JSX.Element {
       mustFetch={saved.must_fetch === true}
     />
   );
-}
-
-function savedLoss(saved: ISaved): LossRecord | undefined {
-  const metrics = saved.metrics ?? {};
-  const name =
-    'loss' in metrics
-      ? 'loss'
-      : Object.keys(metrics).find(n => n !== 'step' && n !== 'epoch');
-  if (name === undefined) {
-    return undefined;
-  }
-  const value = metrics[name];
-  const epoch = metrics['epoch'];
-  return {
-    job: saved.id,
-    name,
-    value: typeof value === 'number' ? value : null,
-    step: null,
-    epoch: typeof epoch === 'number' ? epoch : null,
-    spark: saved.losses ?? [],
-    mark:
-      typeof value === 'number' ? '' : typeof value === 'string' ? value : 'NaN'
-  };
 }
 
 interface ICardProps {
@@ -184,92 +130,6 @@ export function Card(props: ICardProps): React.JSX.Element {
       <Detail {...props} />
     </article>
   );
-}
-
-/** GPU 97 % · 48.9 of 80.0 GB. */
-function gpuLine(gpu: GpuRecord, isAlone: boolean): string {
-  if (gpu.kind === 'cpu_slot') {
-    return '';
-  }
-  const used =
-    gpu.utilization_percent === null
-      ? 'n/a'
-      : `${gpu.utilization_percent.toFixed(0)} %`;
-  const memory =
-    gpu.memory_used_bytes === null || gpu.memory_total_bytes === null
-      ? ''
-      : ` · ${(gpu.memory_used_bytes / 1e9).toFixed(1)} of ${size(gpu.memory_total_bytes)}`;
-  return `${isAlone ? 'GPU' : tidy(gpu.label, 40)} ${used}${memory}`;
-}
-
-interface IPartProps {
-  job: JobRecord;
-  now: Date;
-  isLive: boolean;
-}
-
-function Pill({ job }: IPartProps): React.JSX.Element {
-  const { texts } = useLab();
-  const ran = job.ran_s === null ? null : duration(job.ran_s);
-  const said = (alone: string, after: string): string =>
-    ran === null ? alone : after;
-  const words: Record<string, string> = {
-    pending:
-      job.position === null
-        ? texts.__('waiting')
-        : texts.__('waiting, %1', ordinal(job.position)),
-    held: texts.__('held'),
-    starting: texts.__('starting'),
-    running: texts.__('running'),
-    stopping: texts.__('stopping'),
-    suspended: texts.__('suspended'),
-    succeeded: said(
-      texts.__('succeeded'),
-      texts.__('succeeded in %1', ran ?? '')
-    ),
-    failed: said(texts.__('failed'), texts.__('failed after %1', ran ?? '')),
-    cancelled: said(
-      texts.__('cancelled'),
-      texts.__('cancelled after %1', ran ?? '')
-    )
-  };
-  return <>{words[job.state] ?? job.state}</>;
-}
-
-function Beside({ job, now, isLive }: IPartProps): React.JSX.Element {
-  const { texts } = useLab();
-  if (!isLive && !hasEnded(job)) {
-    return (
-      <>{texts.__('as it was saved; this server does not know this job')}</>
-    );
-  }
-  if (job.state === 'pending') {
-    return (
-      <>
-        {job.expected_start_at === null
-          ? ''
-          : texts.__('starts about %1', clock(job.expected_start_at, now))}
-      </>
-    );
-  }
-  const parts = [where(job)];
-  if (isHolding(job)) {
-    const ran = elapsed(job, now);
-    const of = job.request.time_limit_s;
-    if (ran !== null) {
-      parts.push(
-        of === null
-          ? duration(ran)
-          : texts.__('%1 of %2', duration(ran), limit(of))
-      );
-    }
-  } else if (job.started_at !== null && job.waited_s !== null) {
-    parts.unshift(texts.__('waited %1', duration(job.waited_s)));
-  }
-  if (job.attempt > 1) {
-    parts.push(texts.__('attempt %1', job.attempt));
-  }
-  return <>{parts.filter(Boolean).join(' · ')}</>;
 }
 
 function Detail(props: ICardProps): React.JSX.Element | null {

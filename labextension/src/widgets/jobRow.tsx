@@ -125,6 +125,11 @@ const Actions = (props: {
         isPossible('release', job)
       )}
       {button(
+        texts.__('To the front'),
+        CommandIDs.front,
+        isPossible('front', job)
+      )}
+      {button(
         texts.__('Queue again'),
         CommandIDs.requeue,
         hasEnded(job) && isPossible('requeue', job)

@@ -235,6 +235,7 @@ function Chosen(props: IBodyProps): React.JSX.Element | null {
     [texts.__('Cancel'), CommandIDs.cancel],
     [texts.__('Hold'), CommandIDs.hold],
     [texts.__('Release'), CommandIDs.release],
+    [texts.__('To the front'), CommandIDs.front],
     [
       isRunning ? texts.__('Requeue') : texts.__('Queue again'),
       CommandIDs.requeue

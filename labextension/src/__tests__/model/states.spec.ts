@@ -14,6 +14,13 @@ describe('states', () => {
     expect(isPossible('cancel', aJob())).toBe(true);
   });
 
+  it('offer the front to whoever waits and is not there yet', () => {
+    const at = (position: number | null): boolean =>
+      isPossible('front', aJob({ state: 'pending', position }));
+    expect([at(1), at(2), at(null)]).toEqual([false, true, true]);
+    expect(isPossible('front', aJob({ state: 'held' }))).toBe(false);
+  });
+
   it('offer no class above the highest', () => {
     expect(isPossible('raise', aJob({ priority: 'high' }))).toBe(false);
     expect(neighbour('high', 1)).toBe('high');

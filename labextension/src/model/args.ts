@@ -1,0 +1,26 @@
+/** What commands about jobs take: `{ jobs: number[] }`, or nothing for the jobs chosen in the sidebar. Pure. */
+
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+export const JOBS_ARGS = {
+  args: {
+    type: 'object',
+    properties: {
+      jobs: {
+        type: 'array',
+        items: { type: 'number' },
+        description: 'Ids of jobs; without it, the jobs chosen in the sidebar'
+      }
+    }
+  }
+} as const;
+
+export const NO_ARGS = { args: { type: 'object', properties: {} } } as const;
+
+/** The ids that a command was given, or those chosen. */
+export function idsOf(
+  args: ReadonlyPartialJSONObject,
+  chosen: readonly number[]
+): readonly number[] {
+  return Array.isArray(args['jobs']) ? args['jobs'].map(Number) : chosen;
+}
