@@ -74,11 +74,16 @@ class GpuSample:
     power_limit_w: float | None = None
     pcie_rx_bytes_per_s: float | None = None
     pcie_tx_bytes_per_s: float | None = None
-    nvlink_bytes_per_s: float | None = None
+    nvlink_rx_bytes_per_s: float | None = None
+    nvlink_tx_bytes_per_s: float | None = None
     #: pid -> bytes of GPU memory (None where NVML does not say)
     processes: Mapping[int, int | None] = field(default_factory=dict)
     #: a sentence if the GPU is lost or reports errors; "" if it is well
     fault: str = ""
+    #: numbers of the errors that the driver reported since the last reading (NVIDIA's XID)
+    xids: tuple[int, ...] = ()
+    #: how users call it ("GPU 3")
+    label: str = ""
 
 
 class GpuProbe(Protocol):

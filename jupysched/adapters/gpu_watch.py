@@ -1,4 +1,4 @@
-"""What two readings in a row mean for a GPU: lost, back, used by somebody else. `changes` is a pure function of readings.
+"""What readings mean for a GPU: lost, back, broken, used by somebody else. `changes` is a pure function of readings.
 
 Knows samples and events; asks others whose a process is. A fault counts at once, since a job that starts on a broken GPU is
 lost; everything else counts when two readings agree, since a process that ends is listed for a moment longer."""
@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from jupysched.adapters import nvml_xids
 from jupysched.adapters.processes import Whose, descends_from, describe_process
 from jupysched.core.events import Event, GpuDrained, GpuForeign, GpuRestored
 from jupysched.core.resources import GpuId
 from jupysched.ports import GpuSample
 
 CAUSE = "health"
+#: an error of the hardware stands until an admin takes it away: no later reading says that it is over
+XID_CAUSE = "xid "
 #: larger numbers are no pids; WSL names every process 4294967295
 MOST_PID = 1 << 22
 GIB, MIB = 1 << 30, 1 << 20
@@ -33,6 +36,8 @@ class Seen:
     doubtful: frozenset[int] = frozenset()
     #: processes found to be ours, for as long as they are listed
     ours: frozenset[int] = frozenset()
+    #: when the newest reading that was taken in was read: its errors count once
+    read_at: float = 0.0
 
 
 #: the belief of all GPUs; begins empty
@@ -56,7 +61,8 @@ def changes(
     watch, events = dict(previous), list[Event]()
     for sample in samples:
         seen = previous.get(sample.gpu, Seen())
-        seen, told = _health(seen, sample)
+        events += _broken(seen, sample)
+        seen, told = _health(replace(seen, read_at=sample.at), sample)
         events += told
         if not sample.fault:
             seen, told = _processes(seen, sample, ours, describe, is_held=sample.gpu in held)
@@ -90,6 +96,24 @@ class GpuWatch:
             held=self._held(),
         )
         return events
+
+
+def xid_drain(gpu: GpuId, xid: int, *, label: str, at: float) -> GpuDrained:
+    """What takes a GPU out of use after an error of its hardware."""
+    said = f"{nvml_xids.sentence(label, xid)}. Jobs can use it again after `jupysched drain --restore`."
+    return GpuDrained(at=at, gpu=gpu, cause=f"{XID_CAUSE}{xid}", sentence=said)
+
+
+def _broken(seen: Seen, sample: GpuSample) -> list[Event]:
+    """Errors that the driver blames on the card. Those of a program end that program, and the next one may use the card."""
+    if sample.at <= seen.read_at:
+        return []
+    label = sample.label or "The GPU"
+    return [
+        xid_drain(sample.gpu, xid, label=label, at=sample.at)
+        for xid in dict.fromkeys(sample.xids)
+        if nvml_xids.is_hardware(xid)
+    ]
 
 
 def _health(seen: Seen, sample: GpuSample) -> tuple[Seen, list[Event]]:

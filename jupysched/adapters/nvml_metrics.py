@@ -5,7 +5,6 @@ A metric that this card or driver does not have is None, never 0: 0 looks idle."
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from jupysched.core.resources import Gpu
@@ -19,26 +18,6 @@ FATAL = {
 }
 # nvml.h, which nvidia-ml-py repeats as module constants that a stand-in for it may lack
 _UNCORRECTED, _VOLATILE = 1, 0
-_PCIE_TX, _PCIE_RX = 0, 1
-_NVLINK_TX_KIB, _NVLINK_RX_KIB, _ALL_LINKS = 138, 139, 0xFFFFFFFF
-
-
-@dataclass(slots=True)
-class Rates:
-    """What a counter showed last, to make a rate of it."""
-
-    #: name -> (when, how many bytes so far)
-    last: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def rate(self, name: str, at: float, total: float | None) -> float | None:
-        """Return bytes a second since the last reading; None at the first one and after a counter started anew."""
-        before = self.last.pop(name, None)
-        if total is None:
-            return None
-        self.last[name] = (at, total)
-        if before is None or at <= before[0] or total < before[1]:
-            return None
-        return (total - before[1]) / (at - before[0])
 
 
 class _Reading:
@@ -56,28 +35,28 @@ class _Reading:
         # A stand-in for "not available" in some drivers; no metric here can be below 0.
         return value if value is not None and value >= 0 else None
 
+    def memory(self, nvml: Any, handle: Any) -> tuple[int | None, int | None]:
+        """Bytes used and in all, of one moment."""
+        found: list[Any] = []
+        self.ask(lambda: found.append(nvml.nvmlDeviceGetMemoryInfo(handle)))
+        return (int(found[0].used), int(found[0].total)) if found else (None, None)
 
-def read_sample(nvml: Any, handle: Any, gpu: Gpu, *, at: float, rates: Rates) -> GpuSample:
-    """Return a reading of the GPU; its fault is set where the card itself is gone."""
+
+def read_sample(nvml: Any, handle: Any, gpu: Gpu, *, at: float) -> GpuSample:
+    """Return a reading of the GPU; its fault is set where the card itself is gone. What its links carry is read elsewhere."""
     ask = (reading := _Reading()).ask
-    used = ask(lambda: nvml.nvmlDeviceGetMemoryInfo(handle).used)
-    total = ask(lambda: nvml.nvmlDeviceGetMemoryInfo(handle).total)
+    used, total = reading.memory(nvml, handle)
     power = ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle))
     limit = ask(lambda: nvml.nvmlDeviceGetEnforcedPowerLimit(handle))
-    received = ask(lambda: nvml.nvmlDeviceGetPcieThroughput(handle, _PCIE_RX))
-    sent = ask(lambda: nvml.nvmlDeviceGetPcieThroughput(handle, _PCIE_TX))
     return GpuSample(
         gpu=gpu.id,
         at=at,
         utilization_percent=ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu),
-        memory_used_bytes=None if used is None else int(used),
-        memory_total_bytes=None if total is None else int(total),
+        memory_used_bytes=used,
+        memory_total_bytes=total,
         temperature_c=ask(lambda: nvml.nvmlDeviceGetTemperature(handle, 0)),
         power_w=None if power is None else power / 1000,
         power_limit_w=None if limit is None else limit / 1000,
-        pcie_rx_bytes_per_s=None if received is None else received * 1024,
-        pcie_tx_bytes_per_s=None if sent is None else sent * 1024,
-        nvlink_bytes_per_s=rates.rate("nvlink", at, ask(lambda: _nvlink_bytes(nvml, handle))),
         processes=read_processes(nvml, handle),
         fault=f"{gpu.label} {reading.fatal}." if reading.fatal else "",
     )
@@ -108,11 +87,3 @@ def read_faults(nvml: Any, handle: Any, gpu: Gpu) -> str:
     if ask(lambda: nvml.nvmlDeviceGetRemappedRows(handle)[3]):
         return f"{gpu.label} has no spare memory rows left to replace a broken one."
     return ""
-
-
-def _nvlink_bytes(nvml: Any, handle: Any) -> float:
-    fields = [(_NVLINK_TX_KIB, _ALL_LINKS), (_NVLINK_RX_KIB, _ALL_LINKS)]
-    values = nvml.nvmlDeviceGetFieldValues(handle, fields)
-    if any(value.nvmlReturn for value in values):
-        return -1.0
-    return float(sum(value.value.ullVal for value in values)) * 1024

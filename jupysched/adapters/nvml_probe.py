@@ -87,6 +87,8 @@ class NvmlProbe:
         if self._thread is not None:
             self._asked.put(None)
             self._thread.join(0.2)
+            if not self._thread.is_alive():  # else NVML hangs, and would hang us too
+                self._reader.close()
             self._thread = None
             self._read.set()
 

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from jupysched.adapters.nvml_events import XidEvents
 from jupysched.adapters.nvml_links import read_links
-from jupysched.adapters.nvml_metrics import FATAL, Rates, read_faults, read_sample
+from jupysched.adapters.nvml_metrics import FATAL, read_faults, read_sample
+from jupysched.adapters.nvml_throughput import ThroughputReader
 from jupysched.core.resources import Gpu, GpuId, GpuKind, NodeName
 from jupysched.ports import GpuSample
 
@@ -36,6 +38,8 @@ class Found:
     position: int
     handle: Any
     is_mig: bool = False
+    #: the card itself: handle and UUID; a MIG device is a part of it
+    card: tuple[Any, str] = (None, "")
     #: name of the error that stands in the way
     error: str = ""
 
@@ -61,7 +65,10 @@ class NvmlReader:
         self._gpus: tuple[Gpu, ...] = ()
         #: where each GPU was in NVML's list when it was taken up
         self._positions: dict[GpuId, int] = {}
-        self._rates: dict[GpuId, Rates] = {}
+        self._throughput = ThroughputReader(clock=clock)
+        self._xids = XidEvents()
+        #: are the errors of this opening of NVML listened for?
+        self._is_listening = False
         #: what NVML calls the processes of the last reading that /proc does not know
         self._names: dict[int, str] = {}
 
@@ -70,7 +77,9 @@ class NvmlReader:
         self.problem = ""
         gpus: list[Gpu] = []
         self._positions = {}
-        for found in self._found():
+        listed = tuple(self._found())
+        self._listen(listed)
+        for found in listed:
             if not found.uuid:
                 self.problem = f"GPU {found.position} does not answer ({found.error})."
             elif self._is_visible(found):
@@ -87,8 +96,16 @@ class NvmlReader:
         if not self._gpus:
             return ()
         listed = tuple(self._found())
+        if not self._is_listening:
+            self._listen(listed)
         by_uuid = {found.uuid: found for found in listed if found.uuid}
-        samples = tuple(self._sample(gpu, by_uuid.get(gpu.id), listed) for gpu in self._gpus)
+        xids = self._xids.take()
+        samples = tuple(
+            replace(self._sample(gpu, by_uuid.get(gpu.id), listed), xids=xids.get(gpu.id, ()), label=gpu.label)
+            for gpu in self._gpus
+        )
+        handles = {gpu.id: by_uuid[gpu.id].handle for gpu in self._gpus if gpu.id in by_uuid}
+        self._throughput.ask(self._nvml, handles)
         self._names = {pid: self._name_of(pid) for sample in samples for pid in sample.processes if not _is_known(pid)}
         return samples
 
@@ -117,7 +134,7 @@ class NvmlReader:
         except Exception as error:
             # The driver was started anew under us: so must we be, at the next question.
             self.problem = PROBLEMS.get(type(error).__name__, f"NVML does not answer: {error}.")
-            self._is_open = False
+            self._is_open = self._is_listening = False
             return
         for position in range(count):
             yield from self._at(position)
@@ -130,7 +147,7 @@ class NvmlReader:
             yield Found(uuid="", position=position, handle=None, error=_words(error))
             return
         if self._ask(lambda: self._nvml.nvmlDeviceGetMigMode(handle)[0], 0) != 1:
-            yield Found(uuid=uuid, position=position, handle=handle)
+            yield Found(uuid=uuid, position=position, handle=handle, card=(handle, uuid))
             return
         for number in range(self._ask(lambda: self._nvml.nvmlDeviceGetMaxMigDeviceCount(handle), 0)):
             try:
@@ -138,7 +155,28 @@ class NvmlReader:
                 part_uuid = _text(self._nvml.nvmlDeviceGetUUID(part))
             except Exception:  # noqa: S112 - an empty place: cards have room for more MIG devices than were made
                 continue
-            yield Found(uuid=part_uuid, position=position, handle=part, is_mig=True)
+            yield Found(uuid=part_uuid, position=position, handle=part, is_mig=True, card=(handle, uuid))
+
+    def _listen(self, listed: Sequence[Found]) -> None:
+        """Hear of errors (XID) of the cards that are listed."""
+        if not self._is_open:
+            return
+        parts: dict[str, dict[int | None, GpuId]] = {}
+        cards: dict[str, Any] = {}
+        for found in listed:
+            if found.uuid:
+                handle, uuid = found.card
+                cards[uuid] = handle
+                of_card = parts.setdefault(uuid, {})
+                of_card[self._instance(found, -1 - len(of_card))] = GpuId(found.uuid)
+        self._xids.watch(self._nvml, [(handle, uuid) for uuid, handle in cards.items()], parts)
+        self._is_listening = True
+
+    def _instance(self, found: Found, otherwise: int) -> int | None:
+        """The GPU instance that errors of a MIG device name; None for a card."""
+        if not found.is_mig:
+            return None
+        return self._ask(lambda: int(self._nvml.nvmlDeviceGetGpuInstanceId(found.handle)), otherwise)
 
     def _opened(self) -> bool:
         if self._is_open:
@@ -180,9 +218,21 @@ class NvmlReader:
                 else self.problem or f"{gpu.label} is no longer listed by the driver."
             )
             return GpuSample(gpu=gpu.id, at=at, fault=fault)
-        rates = self._rates.setdefault(gpu.id, Rates())
-        sample = read_sample(self._nvml, found.handle, gpu, at=at, rates=rates)
+        carried = self._throughput.latest(gpu.id)
+        sample = replace(
+            read_sample(self._nvml, found.handle, gpu, at=at),
+            pcie_rx_bytes_per_s=carried.pcie_rx,
+            pcie_tx_bytes_per_s=carried.pcie_tx,
+            nvlink_rx_bytes_per_s=carried.nvlink_rx,
+            nvlink_tx_bytes_per_s=carried.nvlink_tx,
+        )
         return sample if sample.fault else replace(sample, fault=read_faults(self._nvml, found.handle, gpu))
+
+    def close(self) -> None:
+        """Let go of what was opened beside NVML itself."""
+        self._throughput.close()
+        self._xids.close()
+        self._is_listening = False
 
     def _ask(self, question: Callable[[], T], otherwise: T) -> T:
         try:

@@ -105,6 +105,7 @@ class FakeMachine:
             del os.environ["FAKE_NVML_N"]
         with open(self.folder / "state.bin", "r+b") as file:
             self._map = mmap.mmap(file.fileno(), ctypes.sizeof(State))
+        self._built = self._map[:]
         self._state: State | None = State.from_buffer(self._map)
 
     def _make_state(self) -> None:
@@ -120,6 +121,10 @@ class FakeMachine:
         """The GPUs, to be read and changed."""
         assert self._state is not None
         return [self._state.g[index] for index in range(self._state.n)]
+
+    def restore(self) -> None:
+        """As it was built: every card idle and well, and nothing reported."""
+        self._map[:] = self._built
 
     def uuid(self, index: int) -> str:
         return self.gpus[index].uuid.decode()
@@ -141,7 +146,7 @@ class FakeMachine:
             uuid, name = f"MIG-{index:08x}-fa4e-5000-8000-{number:012x}", f"NVIDIA Fake H100 80GB MIG {size}gb"
             gpu.mig[number] = MigDevice(uuid.encode(), name.encode(), size << 30, 8 << 20, number + 1)
         gpu.nmig = len(gib)
-        return [gpu.mig[number].uuid.decode() for number in range(len(gib))]
+        return [str(gpu.mig[number].uuid.decode()) for number in range(len(gib))]
 
     def report(self, index: int, xid: int, *, instance: int = WHOLE_CARD) -> None:
         """Let the driver report an error of this card, or of one GPU instance of it."""
