@@ -1,4 +1,5 @@
-"""Losses in printed lines. Knows the shapes in which training loops print them; knows nothing of jobs, files or charts.
+"""Losses in printed lines, and the names of metrics. Knows the shapes in which training loops print them; knows nothing of jobs,
+files or charts.
 
 `Losses.feed` takes text as it comes, in pieces, with repainted lines; a point is a (step, epoch, name, value)."""
 
@@ -6,6 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 #: longer lines are not looked at: no training loop prints its loss behind 4,000 characters
@@ -75,6 +78,42 @@ _SAME = {
     "average": "avg",
     "mean": "avg",
 }
+
+
+#: what stands beside metrics and is none: where a training is, and what is called out of it
+NOT_METRICS = frozenset({"step", "epoch", "mark"})
+#: words in a name that tell no metric from another: Loss/train, train_loss_step and loss are one
+_NO_DIFFERENCE = frozenset({"train", "step", "epoch"})
+_NAME_PARTS = re.compile(r"[^a-z0-9]+")
+
+
+@lru_cache(maxsize=4096)
+def kind(name: str) -> frozenset[str]:
+    """The words of a metric's name that tell it from others, the same in every library's way to write them."""
+    parts = {_SAME.get(part, part) for part in _NAME_PARTS.split(name.lower()) if part}
+    return frozenset(parts - _NO_DIFFERENCE) or frozenset(parts)
+
+
+def foremost(names: Iterable[str]) -> str | None:
+    """The metric to show where there is room for one: the training's loss, else another loss, else the first there is."""
+    found = [name for name in names if name not in NOT_METRICS]
+    return min(found, key=_rank, default=None)
+
+
+def _rank(name: str) -> int:
+    if name == "loss":
+        return 0
+    words = kind(name)
+    if "loss" not in words:
+        return 4
+    return 1 if len(words) == 1 else 2 if words & {"val", "eval"} else 3
+
+
+def broken(value: float) -> str:
+    """What a value is that is no number on a chart; "" for one that is."""
+    if math.isfinite(value):
+        return ""
+    return "NaN" if math.isnan(value) else "infinite" if value > 0 else "minus infinite"
 
 
 def _number(text: str) -> float:

@@ -6,6 +6,7 @@ import pwd
 from collections.abc import Mapping, Sequence
 
 from jupysched import phrases
+from jupysched.metrics_text import foremost
 from jupysched.wire.records import GpuRecord, JobRecord
 
 
@@ -55,11 +56,14 @@ def where(job: JobRecord) -> str:
 
 def metric(job: JobRecord) -> str:
     """'loss 0.412', or the first metric there is; '' if none."""
-    for name in ("loss", "train_loss", "val_loss", *job.metrics):
-        value = job.metrics.get(name)
-        if isinstance(value, int | float):
-            return f"{name} {value:.4g}"
-    return ""
+    name = foremost(job.metrics)
+    return "" if name is None else f"{phrases.tidy(name)[:24]} {phrases.number(job.metrics[name])}"
+
+
+def metrics(job: JobRecord) -> str:
+    """The last value of each, where the training is, and what has to be called out."""
+    said = [f"{phrases.tidy(str(k))} {phrases.number(v)}" for k, v in job.metrics.items() if k != "mark"]
+    return "; ".join(filter(None, [", ".join(said), phrases.tidy(str(job.metrics.get("mark", "")))]))
 
 
 def time_of(job: JobRecord) -> str:
@@ -113,7 +117,7 @@ def details(job: JobRecord) -> str:
         "ended": clock(job.ended_at),
         "waited": duration(job.waited_s),
         "ran": duration(job.ran_s),
-        "metrics": ", ".join(f"{k} {v:.4g}" for k, v in job.metrics.items() if isinstance(v, int | float)),
+        "metrics": metrics(job),
         "directory": job.directory,
     }
     return "\n".join(f"{k:>15}  {v}" for k, v in rows.items() if v)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from jupysched.metrics_text import Losses, Point, parse_line
+from jupysched.metrics_text import Losses, Point, foremost, kind, parse_line
 
 
 def values(text: str, name: str = "loss") -> list[float]:
@@ -103,3 +103,33 @@ def test_a_line_cut_anywhere_is_one_line() -> None:
 
 def test_a_line_of_a_megabyte_costs_nothing() -> None:
     assert values("loss: " * 300_000 + "\n" + "loss: 2\n") == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("loss", {"loss"}),
+        ("train_loss_step", {"loss"}),
+        ("Loss/train", {"loss"}),
+        ("validation-loss", {"val", "loss"}),
+        ("eval/loss", {"eval", "loss"}),
+        ("epoch", {"epoch"}),
+        ("loss_cls", {"loss", "cls"}),
+    ],
+)
+def test_one_metric_is_known_under_every_librarys_way_to_write_its_name(name: str, words: set[str]) -> None:
+    assert kind(name) == words
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        (["step", "epoch", "mark"], None),
+        (["lr", "accuracy"], "lr"),
+        (["lr", "val_loss", "Loss/train", "loss_cls"], "Loss/train"),
+        (["train_loss", "loss"], "loss"),
+        (["step", "accuracy", "eval_loss"], "eval_loss"),
+    ],
+)
+def test_the_trainings_loss_is_shown_before_other_metrics(names: list[str], chosen: str | None) -> None:
+    assert foremost(names) == chosen

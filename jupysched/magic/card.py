@@ -12,6 +12,7 @@ from jupysched.core.states import JobState
 from jupysched.magic import look
 from jupysched.magic.failure import in_words
 from jupysched.magic.tracked import Facts, has_ended
+from jupysched.metrics_text import foremost
 from jupysched.wire.records import GpuRecord, JobRecord
 
 MIME = "application/vnd.jupysched.job+json"
@@ -167,9 +168,9 @@ def _reading(gpu: GpuRecord) -> dict[str, Any]:
 
 
 def loss(record: JobRecord, facts: Facts) -> str:
-    """The loss (loss 0.412), or the first metric that the cell logs."""
+    """The loss (loss 0.412), or the first metric that the job reports."""
     metrics = {**record.metrics, **facts.metrics}
-    name = "loss" if "loss" in metrics else next((n for n in metrics if n not in ("step", "epoch")), None)
+    name = foremost(metrics)
     shown = [f"epoch {phrases.number(metrics['epoch'])}"] if "epoch" in metrics else []
     if name is not None:
         shown.append(f"{phrases.tidy(str(name))[:24]} {phrases.number(metrics[name])}")
@@ -179,6 +180,8 @@ def loss(record: JobRecord, facts: Facts) -> str:
 def detail(record: JobRecord, facts: Facts) -> str:
     """One sentence: what it waits for, why it ended so, what came back."""
     parts = []
+    if mark := {**record.metrics, **facts.metrics}.get("mark"):
+        parts.append(_sentence(phrases.tidy(str(mark))))
     if record.why and record.state != JobState.SUCCEEDED:
         parts.append(_sentence(phrases.tidy(record.why)))
     elif record.reason and record.state != JobState.SUCCEEDED:

@@ -17,6 +17,9 @@ from typing import Any
 from jupysched import spool
 from jupysched.core.states import ENDED, JobState
 from jupysched.magic.outlet import Outlet
+from jupysched.metrics_text import foremost, kind
+from jupysched.runner import points
+from jupysched.runner.gauge import Gauge
 from jupysched.wire.records import GpuRecord, JobRecord
 
 #: the card's live figures are sent at most this often
@@ -79,6 +82,8 @@ class Tracked:
     #: called in the relay's thread when `ended` is set
     told: Callable[[], None]
     facts: Facts = field(default_factory=Facts)
+    #: what the frames have said of metrics
+    gauge: Gauge = field(default_factory=Gauge)
     ended: threading.Event = field(default_factory=threading.Event)
     #: set when `record` changed
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -95,8 +100,13 @@ class Tracked:
         before = self.record
         self.record = record
         self.changed.set()
+        if record.attempt != before.attempt:
+            self.gauge = Gauge()
         if record.metrics:
-            self.facts.metrics.update(record.metrics)
+            # What the frames said is newer; what was printed only the daemon has read.
+            self.facts.metrics = {**record.metrics, **self.gauge.values}
+            if not self.gauge.values:
+                self._loss_is(record.metrics)
         # A grant becomes a running attempt within milliseconds: one card for both.
         is_urgent = record.state != JobState.STARTING and (
             (before.state, before.position, before.attempt) != (record.state, record.position, record.attempt)
@@ -118,14 +128,15 @@ class Tracked:
                 self._aside(frame, path)
 
     def _aside(self, frame: spool.Frame, path: str) -> None:
+        if frame.kind == spool.Kind.METRICS:
+            self._measured(frame.payload)
+            self.show(False)
+            return
         try:
             content = json.loads(frame.payload)
         except ValueError:
             return
-        if frame.kind == spool.Kind.METRICS:
-            self._measured(content.get("values") or {})
-            self.show(False)
-        elif frame.kind == spool.Kind.NOTE:
+        if frame.kind == spool.Kind.NOTE:
             self.facts.note(str(content.get("text", "")))
             self.show(False)
         elif frame.kind == spool.Kind.INPUT_REQUEST:
@@ -133,9 +144,15 @@ class Tracked:
                 self.outlet.flush()
             self.ask(content, path)
 
-    def _measured(self, values: dict[str, Any]) -> None:
-        self.facts.metrics.update(values)
-        loss = values.get("loss")
+    def _measured(self, payload: bytes) -> None:
+        self.gauge.take(payload)
+        self.facts.metrics = {**self.record.metrics, **self.gauge.values}
+        for point in points.read(payload):
+            self._loss_is(point.values)
+
+    def _loss_is(self, values: dict[str, Any]) -> None:
+        name = foremost(self.facts.metrics)
+        loss = None if name is None or "loss" not in kind(name) else values.get(name)
         if isinstance(loss, (int, float)) and loss == loss:  # noqa: PLR0124  NaN has no place on a line
             self.facts.losses.append(float(loss))
             if len(self.facts.losses) > MOST_LOSSES:

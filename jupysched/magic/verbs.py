@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jupysched import phrases, spool
+from jupysched import phrases, spool, words
 from jupysched.core.errors import BadRequest, NotYours, WrongState
 from jupysched.magic import card, look
 from jupysched.magic.args import split
@@ -244,7 +244,7 @@ def _described(record: JobRecord) -> list[tuple[str, str]]:
         ("waited", phrases.duration(record.waited_s) if record.waited_s is not None else ""),
         ("ran", phrases.duration(record.ran_s) if record.ran_s is not None else ""),
         ("exit", record.exit.sentence if record.exit is not None else ""),
-        ("metrics", ", ".join(f"{phrases.tidy(str(k))} {phrases.number(v)}" for k, v in record.metrics.items())),
+        ("metrics", words.metrics(record)),
         ("files", record.directory),
     ]
     return [(name, value) for name, value in pairs if value]

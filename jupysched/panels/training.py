@@ -1,19 +1,19 @@
 """Metrics of jobs, read from their spools as they grow. Knows frames and printed losses; knows nothing of charts or routes.
 
-What a job reports by `jupysched.log` counts; a loss that it also prints under the same name is not counted twice."""
+What a job states counts (`jupysched.log`, or a library that it logs with); a loss that it also prints is not counted twice."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import math
 from collections import OrderedDict
 from collections.abc import Iterable
 
 from jupysched import spool
-from jupysched.metrics_text import Losses
+from jupysched.metrics_text import Losses, foremost, kind
 from jupysched.panels.series import Sample, Series
+from jupysched.runner import points
 from jupysched.spool import Frame, Kind
 from jupysched.wire.browser import LossRecord, MetricsRecord
 from jupysched.wire.records import JobRecord
@@ -22,8 +22,6 @@ from jupysched.wire.records import JobRecord
 MOST_JOBS = 64
 #: bytes read in one go, so that one look never takes long
 PIECE = 4 << 20
-#: what a card and a row show first
-PREFERRED = ("loss", "train_loss", "training_loss", "val_loss", "eval_loss")
 
 
 class AttemptMetrics:
@@ -33,7 +31,9 @@ class AttemptMetrics:
         self.path = path
         self.offset = 0
         self.series: dict[str, Series] = {}
-        self._logged: set[str] = set()
+        #: names that the job states, and the kinds of metrics that they are
+        self._stated: set[str] = set()
+        self._stated_kinds: set[frozenset[str]] = set()
         self._losses = {Kind.STDOUT: Losses(), Kind.STDERR: Losses()}
 
     def read(self) -> bool:
@@ -53,32 +53,32 @@ class AttemptMetrics:
                 self._report(frame, new)
             elif frame.kind in (Kind.STDOUT, Kind.STDERR):
                 for point in self._losses[Kind(frame.kind)].feed(frame.payload.decode("utf-8", "replace")):
-                    if point.name not in self._logged:
+                    if kind(point.name) not in self._stated_kinds:
                         new.setdefault(point.name, []).append(Sample(frame.time, point.value, point.step, point.epoch))
         for name, samples in new.items():
             self.series.setdefault(name, Series(name)).add(samples)
 
     def _report(self, frame: Frame, new: dict[str, list[Sample]]) -> None:
-        try:
-            said = json.loads(frame.payload)
-            values = _numbers(said.get("values") or {})
-        except (ValueError, AttributeError):
-            return  # not written by our runner
-        step, epoch = said.get("step"), said.get("epoch")
-        for name, value in values.items():
-            if name not in self._logged:
-                self._logged.add(name)
-                self.series.pop(name, None)
-                new.pop(name, None)
-            new.setdefault(name, []).append(Sample(float(said.get("time") or frame.time), value, step, epoch))
+        for point in points.read(frame.payload):
+            at = frame.time if point.time is None else point.time
+            for name, value in _numbers(point.values).items():
+                if name not in self._stated:
+                    self._state(name, new)
+                new.setdefault(name, []).append(Sample(at, value, point.step, point.epoch))
+
+    def _state(self, name: str, new: dict[str, list[Sample]]) -> None:
+        """From now on this metric is what the job states; what was read of it in its output goes."""
+        self._stated.add(name)
+        self._stated_kinds.add(kind(name))
+        for other in {*self.series, *new} - self._stated | {name}:
+            if other == name or kind(other) == kind(name):
+                self.series.pop(other, None)
+                new.pop(other, None)
 
     def first(self) -> Series | None:
         """The series to show where there is room for one."""
-        for name in PREFERRED:
-            if name in self.series:
-                return self.series[name]
-        with_loss = [s for n, s in self.series.items() if "loss" in n]
-        return with_loss[0] if with_loss else next(iter(self.series.values()), None)
+        name = foremost(self.series)
+        return None if name is None else self.series[name]
 
 
 class MetricsBook:
@@ -131,7 +131,7 @@ def _numbers(values: dict[str, object]) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, value in values.items():
         if isinstance(value, int | float | str):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, OverflowError):
                 found[name] = float(value)
     return found
 

@@ -8,41 +8,102 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
 import time
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from jupysched import spool
-from jupysched.runner import signals
+from jupysched.runner import points, signals
 from jupysched.runner.outputs import Channel
+from jupysched.runner.points import Reported
 from jupysched.spool import Kind
 
 _CHECKPOINT = "checkpoint.pickle"
+#: The first point is sent at once; those that follow it sooner than this travel together, at the latest with the
+#: channel's next flush. A job that reports a thousand times a second would else pay for a thousand messages.
+GATHER_S = 0.1
+#: So many are sent on without waiting.
+MOST_GATHERED = 5_000
 _channel: Channel | None = None
 _folder: str | None = None
+#: the job's own process: a forked child has no thread that would send later what waits now
+_owner = 0
+_waiting: deque[Reported] = deque()
+_sending = threading.RLock()
+_next_at = 0.0
 
 
 def connect(channel: Channel, path: str) -> None:
     """Make this process's words go to the channel; `path` is the attempt's directory."""
-    global _channel, _folder  # noqa: PLW0603 - one process, one job
-    _channel, _folder = channel, os.path.dirname(path)
+    global _channel, _folder, _owner  # noqa: PLW0603 - one process, one job
+    _channel, _folder, _owner = channel, os.path.dirname(path), os.getpid()
+    channel.before_flush = _send_waiting
+
+
+def is_connected() -> bool:
+    """Does anybody hear what is reported here?"""
+    return _channel is not None
 
 
 def log(*, step: int | None = None, epoch: float | None = None, **values: float) -> None:
     """Report numbers of this step: `jupysched.log(step=3, loss=0.25)`; tensors with one element will do."""
+    report(values, step=step, epoch=epoch)
+
+
+def report(values: Mapping[str, Any], *, step: Any = None, epoch: Any = None) -> None:
+    """Report numbers under names that need not be Python's."""
     if _channel is None:
         return
     numbers = {name: _number(value) for name, value in values.items()}
-    content: dict[str, Any] = {"step": step, "epoch": epoch, "time": time.time(), "values": numbers}
-    _channel.send(Kind.METRICS, content)
+    now = time.time()
+    point = Reported(_place(step), _place(epoch), now, numbers)
+    if os.getpid() != _owner:
+        _channel.send(Kind.METRICS, points.content([point]))
+        return
+    _waiting.append(point)
+    if now >= _next_at or len(_waiting) >= MOST_GATHERED:
+        _send_waiting()
+
+
+def _send_waiting() -> None:
+    """Send what waits, in the order in which it was reported; in a forked child it is the parent's to send."""
+    global _next_at  # noqa: PLW0603
+    if not _waiting or _channel is None or os.getpid() != _owner:
+        return
+    with _sending:
+        # Taken one by one: another thread may report meanwhile.
+        sent = [_waiting.popleft() for _ in range(len(_waiting))]
+        _next_at = time.time() + GATHER_S
+        if sent:
+            _channel.send(Kind.METRICS, points.content(sent))
+
+
+def note(text: str) -> None:
+    """Say a sentence of ours on the job's card."""
+    if _channel is not None:
+        _channel.send(Kind.NOTE, {"text": text})
 
 
 def _number(value: Any) -> float | str:
     """Return a float; JSON has no infinities, so they travel as text."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        return str(value)
+    except Exception:  # a tensor with two elements raises what torch likes
+        return str(value)[:200]
     return number if number - number == 0 else repr(number)
+
+
+def _place(value: Any) -> float | None:
+    """Return a step or an epoch as a number; None where it is none."""
+    if value is None or value.__class__ is int or value.__class__ is float:
+        return value
+    try:
+        number = float(value)
+    except Exception:
+        return None
+    return int(number) if number.is_integer() else number
 
 
 def checkpoint(state: object) -> None:

@@ -15,6 +15,7 @@ import math
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from jupysched.runner import packets
@@ -44,6 +45,8 @@ class Channel:
         self.stderr = _text(self._err)
         self._flushing = threading.Lock()
         self._stop_flushing = threading.Event()
+        #: sends what others gathered for this channel
+        self.before_flush: Callable[[], None] = _nothing
 
     def become_standard(self) -> None:
         """Make these the streams of Python."""
@@ -65,6 +68,7 @@ class Channel:
         self.send(Kind.MESSAGE, {"type": type_, "content": content})
 
     def flush(self) -> None:
+        self.before_flush()
         for stream in (self.stdout, self.stderr):
             try:
                 stream.flush()
@@ -93,6 +97,10 @@ class Channel:
 
     def stop_flushing(self) -> None:
         self._stop_flushing.set()
+
+
+def _nothing() -> None:
+    return
 
 
 def _private(number: int, fallback: int) -> int:

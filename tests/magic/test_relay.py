@@ -164,7 +164,7 @@ def test_what_is_said_beside_the_outputs_stays_out_of_the_cell(relay: Relay, twi
         Frame(0, Kind.METRICS, 0.0, b"not json"),
     )
     eventually(lambda: job.questions)
-    assert job.tracked.facts.metrics == {"loss": 0.5}
+    assert job.tracked.facts.metrics == {"loss": 0.5, "step": 3}
     assert job.tracked.facts.losses == [0.5]
     assert job.tracked.facts.notes == ["The log is full."]
     twin.tell(a_record(state="succeeded", attempt=1))

@@ -65,3 +65,27 @@ def test_the_series_to_show_first_is_the_loss() -> None:
     first = metrics.first()
     assert first is not None
     assert first.name == "my_loss"
+
+
+def test_points_that_were_gathered_each_have_their_step_epoch_and_time() -> None:
+    metrics = AttemptMetrics("")
+    metrics.feed([frame(Kind.METRICS, {"points": [[3, 0.5, 10.0, {"loss": 0.5}], [4, 0.6, 10.1, {"loss": "nan"}]]})])
+    found = metrics.series["loss"].points
+    assert [(p.step, p.epoch, p.time) for p in found] == [(3, 0.5, 10.0), (4, 0.6, 10.1)]
+    assert metrics.series["loss"].mark() == "NaN since step 4"
+
+
+def test_what_a_library_states_counts_and_the_same_metric_printed_under_another_name_does_not() -> None:
+    metrics = AttemptMetrics("")
+    metrics.feed([frame(Kind.STDOUT, b"step 0 loss: 0.9\n")])
+    metrics.feed([logged(1, **{"Loss/train": 0.5})])
+    metrics.feed(
+        [frame(Kind.STDERR, b"\r2/3 [00:02<00:01, 1.00it/s, train_loss=0.4]\r"), logged(2, **{"Loss/val": 0.6})]
+    )
+    assert {name: [p.value for p in s.points] for name, s in metrics.series.items()} == {
+        "Loss/train": [0.5],
+        "Loss/val": [0.6],
+    }
+    first = metrics.first()
+    assert first is not None
+    assert first.name == "Loss/train"

@@ -18,7 +18,7 @@ LAUNCHER = {
 }  # fmt: skip
 SHIM = {
     "jupysched", "jupysched.spool", "jupysched.runner", "jupysched.runner.attempt", "jupysched.runner.control", "jupysched.runner.gauge", "jupysched.runner.intake",
-    "jupysched.runner.notify", "jupysched.runner.packets", "jupysched.runner.recorder", "jupysched.runner.shim",
+    "jupysched.runner.notify", "jupysched.runner.packets", "jupysched.runner.points", "jupysched.runner.recorder", "jupysched.runner.shim",
     "jupysched.runner.stopping", "jupysched.runner.tree",
 }  # fmt: skip
 #: Heavy parts of the standard library that neither may pull in.
