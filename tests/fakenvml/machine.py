@@ -146,7 +146,7 @@ class FakeMachine:
             uuid, name = f"MIG-{index:08x}-fa4e-5000-8000-{number:012x}", f"NVIDIA Fake H100 80GB MIG {size}gb"
             gpu.mig[number] = MigDevice(uuid.encode(), name.encode(), size << 30, 8 << 20, number + 1)
         gpu.nmig = len(gib)
-        return [str(gpu.mig[number].uuid.decode()) for number in range(len(gib))]
+        return [bytes(gpu.mig[number].uuid).decode() for number in range(len(gib))]
 
     def report(self, index: int, xid: int, *, instance: int = WHOLE_CARD) -> None:
         """Let the driver report an error of this card, or of one GPU instance of it."""
