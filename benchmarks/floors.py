@@ -17,7 +17,8 @@ from typing import Any
 
 from benchmarks import processes
 
-BLOCK_BYTES = 64 << 20
+#: larger pieces are much slower on ext4; see jupysched.namespace.objects
+BLOCK_BYTES = 512 << 10
 
 
 class Forks:
