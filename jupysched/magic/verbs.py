@@ -79,7 +79,8 @@ class Verbs:
         record = job.refresh()
         said = [f"Job {record.id} ({phrases.short_name(record.name)}): {card.pill(record)}."]
         if record.why:
-            said.append(phrases.tidy(record.why).rstrip(".") + ".")
+            sentence = phrases.tidy(record.why).rstrip(".") + "."
+            said.append(sentence[:1].upper() + sentence[1:])
         if record.expected_start_at:
             said.append(f"It should start about {phrases.clock(record.expected_start_at)}.")
         self._say(" ".join(said))

@@ -181,7 +181,7 @@ def test_why_is_a_sentence(loaded: Any, twin: TwinDaemon, capsys: pytest.Capture
         position=2, why="needs 4 GPUs on one node; 2 are free", expected_start_at="2026-11-30T14:05:00Z"
     )
     run(loaded, "%gpujob why 7")
-    assert "waiting, 2nd. needs 4 GPUs on one node; 2 are free. It should start about" in capsys.readouterr().out
+    assert "waiting, 2nd. Needs 4 GPUs on one node; 2 are free. It should start about" in capsys.readouterr().out
 
 
 def test_show_tells_all_that_is_known(loaded: Any, ended: JobRecord, capsys: pytest.CaptureFixture[str]) -> None:
