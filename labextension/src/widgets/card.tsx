@@ -90,13 +90,17 @@ interface ICardProps {
 export function Card(props: ICardProps): React.JSX.Element {
   const { texts } = useLab();
   const { job, loss, isLive } = props;
-  const now = useNow(1000);
+  const now = useNow(isLive && isHolding(job));
   const name = tidy(job.name, 80);
   const figures = [
     ...props.gpus.map(gpu => gpuLine(gpu, props.gpus.length === 1)),
     lossWords(loss, texts)
   ].filter(Boolean);
   const hasSpark = loss !== undefined && loss.spark.length > 1;
+  const number = (
+    <span className="jp-jupysched-soft">{texts.__('job %1', job.id)}</span>
+  );
+  const hasFigures = figures.length > 0 || hasSpark;
   return (
     <article
       className={`jp-jupysched-card jp-mod-${job.state}`}
@@ -115,16 +119,17 @@ export function Card(props: ICardProps): React.JSX.Element {
         <bdi className="jp-jupysched-soft jp-jupysched-grow">
           <Beside job={job} now={now} isLive={isLive} />
         </bdi>
+        {!hasFigures && number}
         {isLive && <CardActions job={job} hasLoss={loss !== undefined} />}
       </div>
-      {(figures.length > 0 || hasSpark) && (
+      {hasFigures && (
         <div className="jp-jupysched-card-row jp-jupysched-soft">
           <bdi>{figures.join(' · ')}</bdi>
           {hasSpark && (
             <Sparkline values={loss.spark} width={150} height={16} />
           )}
           <span className="jp-jupysched-grow" />
-          <span>{texts.__('job %1', job.id)}</span>
+          {number}
         </div>
       )}
       <Detail {...props} />

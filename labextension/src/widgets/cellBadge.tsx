@@ -6,6 +6,7 @@ import * as React from 'react';
 import { CommandIDs } from '../ids';
 import { stateWord, timing } from '../model/format';
 import type { JobsModel } from '../model/jobs';
+import { isHolding } from '../model/states';
 import { type ILab, LabProvider, useLab, useNow } from './context';
 import { Mark } from './jobRow';
 
@@ -38,8 +39,8 @@ function Badge(props: {
   id: number;
 }): React.JSX.Element | null {
   const { texts, execute } = useLab();
-  const now = useNow(1000);
   const job = props.model.job(props.id);
+  const now = useNow(job !== undefined && isHolding(job));
   if (job === undefined) {
     return null;
   }

@@ -34,18 +34,42 @@ export function labOf(commands: CommandRegistry, texts: ITexts): ILab {
   };
 }
 
-/** The present moment, anew every `ms` while somebody can see it. */
-export function useNow(ms: number): Date {
-  const [now, setNow] = React.useState(() => new Date());
-  React.useEffect(() => {
-    const id = setInterval(() => {
-      if (!document.hidden) {
-        setNow(new Date());
-      }
-    }, ms);
+type Seer = (now: Date) => void;
+
+/** One clock for all who look: it turns for them at the same moment, and not at all while nobody can see the page. */
+const clock = {
+  seers: new Set<Seer>(),
+  timer: undefined as ReturnType<typeof setInterval> | undefined,
+  turn: (): void => {
+    if (!document.hidden) {
+      const now = new Date();
+      clock.seers.forEach(see => {
+        see(now);
+      });
+    }
+  },
+  add: (see: Seer): (() => void) => {
+    if (clock.seers.size === 0) {
+      clock.timer = setInterval(clock.turn, 1000);
+      document.addEventListener('visibilitychange', clock.turn);
+    }
+    clock.seers.add(see);
     return () => {
-      clearInterval(id);
+      clock.seers.delete(see);
+      if (clock.seers.size === 0) {
+        clearInterval(clock.timer);
+        document.removeEventListener('visibilitychange', clock.turn);
+      }
     };
-  }, [ms]);
+  }
+};
+
+/** The present moment; anew every second as long as `isTurning`. */
+export function useNow(isTurning: boolean): Date {
+  const [now, setNow] = React.useState(() => new Date());
+  React.useEffect(
+    () => (isTurning ? clock.add(setNow) : undefined),
+    [isTurning]
+  );
   return now;
 }

@@ -71,6 +71,9 @@ const GpuCard = (props: IGpuCardProps): React.JSX.Element => {
   const isOut = gpu.drained !== '';
   const detail = details(gpu, texts);
   const first = gpu.jobs[0];
+  const only = gpu.jobs.length === 1 ? jobs.get(first ?? 0) : undefined;
+  // There is little room, and the frame says already that it is one's own.
+  const brief = isMine && only !== undefined ? tidy(only.name, 60) : who;
   return (
     <li>
       <button
@@ -121,7 +124,7 @@ const GpuCard = (props: IGpuCardProps): React.JSX.Element => {
             />
           </>
         )}
-        <bdi className="jp-jupysched-gpu-who">{who || '\u00a0'}</bdi>
+        <bdi className="jp-jupysched-gpu-who">{brief || '\u00a0'}</bdi>
       </button>
     </li>
   );

@@ -7,7 +7,7 @@ import type { ITexts } from '../model/format';
 import type { JobsModel } from '../model/jobs';
 import { type Row, rows, windowOf } from '../model/list';
 import type { SidebarModel } from '../model/sidebar';
-import type { Section } from '../model/states';
+import { isHolding, type Section } from '../model/states';
 import { useLab, useNow } from './context';
 import { JobRow } from './jobRow';
 
@@ -31,7 +31,13 @@ export function JobList(props: IJobListProps): React.JSX.Element {
   const { texts, execute } = useLab();
   const { model, sidebar } = props;
   const { view } = model;
-  const now = useNow(1000);
+  const isAnyRunning = React.useMemo(
+    () => [...view.jobs.values()].some(isHolding),
+    [view.jobs]
+  );
+  const now = useNow(isAnyRunning);
+  // Rows that stand still are drawn anew only when something became of the jobs.
+  const still = React.useMemo(() => new Date(), [view.jobs]); // eslint-disable-line react-hooks/exhaustive-deps
   const { text, isMineOnly, folded } = sidebar;
   const found = React.useMemo(
     () => rows(view.jobs.values(), { text, isMineOnly, folded, me: view.me }),
@@ -190,7 +196,7 @@ export function JobList(props: IJobListProps): React.JSX.Element {
               job={row.job}
               me={view.me}
               loss={view.losses.get(row.job.id)}
-              now={now}
+              now={isHolding(row.job) ? now : still}
               isChosen={sidebar.isChosen(row.job.id)}
               isCurrent={row.job.id === current}
               isOnly={

@@ -5,6 +5,7 @@ import * as React from 'react';
 
 import { stateWord, story, timing } from '../model/format';
 import type { JobsModel } from '../model/jobs';
+import { isHolding } from '../model/states';
 import { tidy } from '../model/text';
 import { type ILab, LabProvider, useLab, useNow } from './context';
 import { JobDetail } from './jobDetail';
@@ -63,9 +64,9 @@ function Page(props: {
   onTab: (tab: Tab) => void;
 }): React.JSX.Element {
   const { texts } = useLab();
-  const now = useNow(1000);
   const { model, id, tab } = props;
   const job = model.job(id);
+  const now = useNow(job !== undefined && isHolding(job));
   if (job === undefined) {
     return (
       <p className="jp-jupysched-note" role="status">

@@ -48,7 +48,7 @@ export const JobRow = React.memo(function JobRow(
   return (
     <div
       ref={node}
-      className={`jp-jupysched-row ${props.isChosen ? 'jp-mod-chosen' : ''}`}
+      className={`jp-jupysched-row jp-mod-${job.state} ${props.isChosen ? 'jp-mod-chosen' : ''}`}
       role="row"
       aria-rowindex={props.index + 1}
       aria-selected={props.isChosen}
