@@ -50,6 +50,7 @@ class JupyterServer:
     #: what its pages see as /
     notebooks: Path
     log: Path
+    pid: int
 
     @property
     def url(self) -> str:
@@ -126,7 +127,9 @@ def jupyter_server(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, cwd=folders["notebooks"]
         )
     try:
-        running = JupyterServer(port=port, token=token, home=home, notebooks=folders["notebooks"], log=log)
+        running = JupyterServer(
+            port=port, token=token, home=home, notebooks=folders["notebooks"], log=log, pid=server.pid
+        )
         eventually(lambda: _is_up(server, running, is_up), within_s=150, what="the Jupyter server answers")
         yield running
     finally:
