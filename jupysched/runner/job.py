@@ -17,7 +17,7 @@ import threading
 from typing import Any, NoReturn
 
 from jupysched import spool
-from jupysched.runner import environment, metrics, signals, spawned, stdin, tree
+from jupysched.runner import environment, libraries, metrics, signals, spawned, stdin, tree
 from jupysched.runner.outputs import Channel, encode
 from jupysched.runner.packets import LAST_WORD
 from jupysched.runner.shell import Failure, warm
@@ -143,6 +143,7 @@ class Job:
             sys.modules["numpy.random"].seed()
         random.seed()
         metrics.connect(self.channel, self.path)
+        libraries.install()
         spawned.Spawned(self.path, self.launch["objects"], self.shell).install()
         self.stdin.install()
         shell, launch = self.shell, self.launch

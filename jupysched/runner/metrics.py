@@ -33,6 +33,8 @@ _owner = 0
 _waiting: deque[Reported] = deque()
 _sending = threading.RLock()
 _next_at = 0.0
+#: names under which the job's own code reports; what a library logs under them is the same again
+stated_by_log: set[str] = set()
 
 
 def connect(channel: Channel, path: str) -> None:
@@ -49,6 +51,7 @@ def is_connected() -> bool:
 
 def log(*, step: int | None = None, epoch: float | None = None, **values: float) -> None:
     """Report numbers of this step: `jupysched.log(step=3, loss=0.25)`; tensors with one element will do."""
+    stated_by_log.update(values)
     report(values, step=step, epoch=epoch)
 
 
