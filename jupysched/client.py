@@ -20,6 +20,7 @@ from jupysched.sim.trace import TraceJob
 from jupysched.wire import messages as msg
 from jupysched.wire import requests as ask
 from jupysched.wire.records import DaemonRecord, ErrorRecord, GpuRecord, JobRecord, ReservationRecord, UsageRecord
+from jupysched.wire.samples import SamplesRecord, UsageReport
 
 T = TypeVar("T")
 ANSWERS: dict[type[ask.Ask], Any] = {
@@ -41,6 +42,8 @@ ANSWERS: dict[type[ask.Ask], Any] = {
     ask.Limit: list[UsageRecord],
     ask.Share: list[UsageRecord],
     ask.Usage: list[UsageRecord],
+    ask.Samples: SamplesRecord,
+    ask.UsageReport: UsageReport,
     ask.History: list[TraceJob],
     ask.Reserve: list[ReservationRecord],
     ask.Reservations: list[ReservationRecord],

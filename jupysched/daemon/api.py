@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from jupysched import __version__
+from jupysched.adapters.gpu_watch import XID_CAUSE
 from jupysched.core import events as ev
 from jupysched.core import front
 from jupysched.core.errors import BadRequest, NotYours, WrongState
@@ -16,9 +17,10 @@ from jupysched.core.events import Event
 from jupysched.core.job import Job, JobId, Priority
 from jupysched.core.resources import GpuId, GpuKind
 from jupysched.core.states import ENDED, HOLDING, JobState, Reason
-from jupysched.daemon import governing, submission
+from jupysched.daemon import governing, past, submission
 from jupysched.daemon.auth import Person, find, find_own, may_change
 from jupysched.daemon.loop import Loop
+from jupysched.daemon.recording import Recorder
 from jupysched.daemon.settings import Settings
 from jupysched.daemon.views import gpu_records, in_order, iso, job_record
 from jupysched.ports import GpuSample
@@ -37,9 +39,11 @@ class Api:
         settings: Settings,
         home: str,
         samples: Callable[[], Mapping[GpuId, GpuSample]],
+        recorder: Recorder,
         shutdown: Callable[[], None],
     ) -> None:
         self.loop = loop
+        self._recorder = recorder
         self.settings = settings
         self.metrics: dict[JobId, dict[str, float | str]] = {}
         self._home = home
@@ -82,6 +86,10 @@ class Api:
                 return governing.reservations(self.loop)
             case ask.Usage():
                 return governing.usage(self.loop)
+            case ask.Samples():
+                return past.samples(self._recorder, self.loop.state, request, now=self.loop.now())
+            case ask.UsageReport():
+                return past.usage(self._recorder, self.loop.state, request, now=self.loop.now())
             case ask.History():
                 return governing.history(self.loop, person)
             case ask.Shutdown():
@@ -93,7 +101,12 @@ class Api:
     def record(self, person: Person, job: Job) -> JobRecord:
         """A job as this person may see it."""
         return job_record(
-            self.loop.state, job, now=self.loop.now(), mine=may_change(person, job), metrics=self.metrics.get(job.id)
+            self.loop.state,
+            job,
+            now=self.loop.now(),
+            mine=may_change(person, job),
+            metrics=self.metrics.get(job.id),
+            remark=self._recorder.remarks.get(job.id, ""),
         )
 
     def gpus(self) -> list[GpuRecord]:
@@ -253,7 +266,9 @@ class Api:
                 raise BadRequest(f"There is no GPU {word!r}.", hint="`jupysched top` lists them.")
             for gpu in gpus:
                 if request.restore:
-                    found.append(ev.GpuRestored(at=self.loop.now(), gpu=gpu.id, cause="admin"))
+                    # An error of the hardware (XID) stands until somebody says that it was seen to.
+                    causes = ["admin", *(cause for cause in gpu.drains if cause.startswith(XID_CAUSE))]
+                    found += [ev.GpuRestored(at=self.loop.now(), gpu=gpu.id, cause=cause) for cause in causes]
                 else:
                     why = request.why or f"drained by {person.name}"
                     found.append(ev.GpuDrained(at=self.loop.now(), gpu=gpu.id, cause="admin", sentence=why))

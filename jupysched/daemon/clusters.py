@@ -14,7 +14,7 @@ from jupysched.adapters.nvml_probe import NvmlProbe
 from jupysched.core.errors import ClusterError
 from jupysched.core.resources import GpuId
 from jupysched.daemon.loop import Loop
-from jupysched.daemon.sampling import Sampling
+from jupysched.daemon.sampling import Sampling, SlotSampling, Take
 from jupysched.daemon.settings import Settings
 from jupysched.ports import Cluster, GpuSample
 
@@ -28,22 +28,29 @@ class ServerPartMissing(ClusterError):
 
 @dataclass(slots=True)
 class Parts:
-    """The cluster, and the sampling of its GPUs where there are any."""
+    """The cluster, and the sampling of its GPUs or CPU slots."""
 
     cluster: Cluster
     notices: list[str] = field(default_factory=list)
     probe: NvmlProbe | None = None
-    sampling: Sampling | None = None
+    sampling: Sampling | SlotSampling | None = None
 
     def latest(self) -> Mapping[GpuId, GpuSample]:
-        """The newest reading of each GPU; empty on CPU slots."""
+        """The newest reading of each GPU, and of each CPU slot that is held."""
         return self.sampling.latest() if self.sampling is not None else {}
 
-    def start_sampling(self, loop: Loop, sampled: Callable[[], None]) -> None:
-        """Once a second, where there are GPUs: idle cost is nothing where there are none."""
+    def start_sampling(self, loop: Loop, take: Take, sampled: Callable[[], None]) -> None:
+        """Once a second: of GPUs always, of CPU slots while a job holds one."""
         if self.probe is not None:
-            self.sampling = Sampling(probe=self.probe, loop=loop, sampled=sampled)
-            self.sampling.look()
+            self.sampling = Sampling(probe=self.probe, loop=loop, take=take, sampled=sampled)
+        else:
+            self.sampling = SlotSampling(loop=loop, take=take, sampled=sampled)
+        self.sampling.start()
+
+    def changed(self) -> None:
+        """Jobs began or ended to hold something: is there anything to read?"""
+        if isinstance(self.sampling, SlotSampling):
+            self.sampling.start()
 
     async def close(self) -> None:
         """Let go; attempts go on."""

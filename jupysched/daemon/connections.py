@@ -123,6 +123,11 @@ class Connections:
         self._dirty.add(word.job)
         self._schedule()
 
+    def remarked(self, jobs: Sequence[JobId]) -> None:
+        """There is something new to say of these jobs."""
+        self._dirty.update(jobs)
+        self._schedule()
+
     def gpus_changed(self) -> None:
         """New samples are there."""
         self._gpus_dirty = True

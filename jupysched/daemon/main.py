@@ -9,20 +9,25 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from jupysched import places, transport
+from jupysched import places, spool, transport
 from jupysched.adapters.local_users import LocalUsers
+from jupysched.adapters.sample_store import SampleStore
 from jupysched.adapters.sqlite_journal import SqliteJournal
 from jupysched.adapters.system_clock import SystemClock
 from jupysched.core.errors import JupyschedError
+from jupysched.core.events import Event
 from jupysched.core.policies.site import load_site_policies
 from jupysched.daemon.api import Api
 from jupysched.daemon.clusters import Parts, make_parts
 from jupysched.daemon.connections import Connections
 from jupysched.daemon.housekeeping import Housekeeping
 from jupysched.daemon.loop import Loop
+from jupysched.daemon.recording import Recorder
+from jupysched.daemon.rollup import METRICS
 from jupysched.daemon.settings import Settings, read_settings
 
 log = logging.getLogger("jupysched.daemon")
@@ -81,16 +86,26 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
     )
     loop.notices += [*journal.notices, *parts.notices]
     loop.notices += [f"policy {name} could not be loaded: {why}" for name, why in load_site_policies().items()]
-    directory = LocalUsers()
-    api = Api(loop=loop, settings=settings, home=str(home), samples=parts.latest, shutdown=ended.set)
-    connections = Connections(api=api, directory=directory)
-    loop.on_change(connections.changed)
+    store = SampleStore(home / "samples.sqlite", width=len(METRICS))
+    recorder = Recorder(loop=loop, store=store, boot=spool.boot_id())
+    loop.notices += store.notices
+    api = Api(loop=loop, settings=settings, home=str(home), samples=parts.latest, recorder=recorder, shutdown=ended.set)
+    connections = Connections(api=api, directory=LocalUsers())
+    recorder.on_remark(connections.remarked)
+
+    def changed(events: Sequence[Event]) -> None:
+        recorder.changed(events)
+        parts.changed()
+        connections.changed(events)
+
+    loop.on_change(changed)
     loop.on_metrics(connections.measured)
     loop.recover()
+    recorder.open()
     socket = home / "api.sock"
     server = await _listen(loop, parts, connections, socket)
     housekeeping = Housekeeping(loop=loop, journal=journal, settings=settings)
-    parts.start_sampling(loop, connections.gpus_changed)
+    parts.start_sampling(loop, recorder.take, connections.gpus_changed)
     housekeeping.start()
     log.info("listening at %s", socket)
     _say_ready(ready_fd)
@@ -100,6 +115,7 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
     connections.close()
     await housekeeping.close()
     await parts.close()
+    recorder.close()
     journal.close()
 
 

@@ -24,9 +24,15 @@ def iso(at: float | None) -> str | None:
 
 
 def job_record(
-    state: State, job: Job, *, now: float, mine: bool, metrics: Mapping[str, float | str] | None = None
+    state: State,
+    job: Job,
+    *,
+    now: float,
+    mine: bool,
+    metrics: Mapping[str, float | str] | None = None,
+    remark: str = "",
 ) -> JobRecord:
-    """One job. Others' jobs show name, size and times, never directory or origin."""
+    """One job. Others' jobs show name, size and times, never directory or origin. `remark`: what befell its GPUs."""
     said = explain(state, job.id, now=now)
     where = job.allocation or job.ran_on
     asked = job.spec.request
@@ -42,7 +48,7 @@ def job_record(
         name=job.spec.name,
         state=job.state.value,
         reason=said.reason.value if said.reason else None,
-        why=said.sentence,
+        why=_with_remark(said.sentence, remark),
         priority=job.priority.value,
         request=RequestRecord(
             gpus=asked.gpus,
@@ -74,6 +80,10 @@ def job_record(
         origin=dict(job.spec.origin) if mine else {},
         mine=mine,
     )
+
+
+def _with_remark(sentence: str, remark: str) -> str:
+    return f"{sentence}{'' if sentence.endswith('.') else '.'} {remark}" if sentence and remark else sentence or remark
 
 
 def _exit(job: Job, *, mine: bool) -> ExitRecord | None:
@@ -116,6 +126,10 @@ def gpu_record(state: State, gpu: Gpu, sample: GpuSample | None) -> GpuRecord:
         temperature_c=sample.temperature_c if sample else None,
         power_w=sample.power_w if sample else None,
         power_limit_w=sample.power_limit_w if sample else None,
+        pcie_rx_bytes_per_s=sample.pcie_rx_bytes_per_s if sample else None,
+        pcie_tx_bytes_per_s=sample.pcie_tx_bytes_per_s if sample else None,
+        nvlink_rx_bytes_per_s=sample.nvlink_rx_bytes_per_s if sample else None,
+        nvlink_tx_bytes_per_s=sample.nvlink_tx_bytes_per_s if sample else None,
         jobs=list(state.holders.get(gpu.id, ())),
         drained="; ".join(gpu.drains.values()),
         foreign=list(gpu.foreign),

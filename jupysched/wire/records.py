@@ -90,6 +90,11 @@ class GpuRecord(msgspec.Struct, kw_only=True):
     temperature_c: float | None = None
     power_w: float | None = None
     power_limit_w: float | None = None
+    #: bytes a second in (rx) and out (tx)
+    pcie_rx_bytes_per_s: float | None = None
+    pcie_tx_bytes_per_s: float | None = None
+    nvlink_rx_bytes_per_s: float | None = None
+    nvlink_tx_bytes_per_s: float | None = None
     #: jobs that hold it
     jobs: list[int] = []
     #: "" if it may be granted; else why not

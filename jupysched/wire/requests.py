@@ -153,6 +153,22 @@ class Usage(Ask, tag="usage"):
     """Who uses, and has used, how much. Answer: list of UsageRecord."""
 
 
+class Samples(Ask, tag="samples"):
+    """Readings of GPUs and CPU slots, and who held them, between two times (unix seconds; until=0: now), thinned to about `most`
+    points a GPU. No GPUs named: all. Answer: SamplesRecord."""
+
+    since: float
+    until: float = 0.0
+    gpus: list[str] = []
+    most: int = 600
+
+
+class UsageReport(Ask, tag="usage_report"):
+    """Who used what on each of the last days, what was left unused, and what is idle now. Answer: samples.UsageReport."""
+
+    days: int = 30
+
+
 class History(Ask, tag="history"):
     """The site's past as a trace. Answer: list of sim.trace.TraceJob (admins)."""
 
@@ -182,6 +198,8 @@ Request = (
     | Reserve
     | Reservations
     | Usage
+    | Samples
+    | UsageReport
     | History
     | Shutdown
 )

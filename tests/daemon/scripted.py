@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from jupysched.adapters.sample_store import SampleStore
 from jupysched.core import events as ev
 from jupysched.core.events import Event
 from jupysched.core.invariants import check
@@ -11,6 +12,8 @@ from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName
 from jupysched.daemon.api import Api
 from jupysched.daemon.auth import Person
 from jupysched.daemon.loop import Loop
+from jupysched.daemon.recording import Recorder
+from jupysched.daemon.rollup import METRICS
 from jupysched.daemon.settings import Settings
 from jupysched.ports import Heard, OnHeard, OnNode, StartOrder
 from jupysched.testing.clock import FakeClock
@@ -83,15 +86,29 @@ class House:
         self.cluster = ScriptedCluster(gpus=gpus, slots=slots)
         self.loop = Loop(journal=self.journal, cluster=self.cluster, clock=self.clock, grace_s=(5.0, 5.0))
         self.told: list[Event] = []
-        self.loop.on_change(self.told.extend)
+        self.store = SampleStore(":memory:", width=len(METRICS))
+        self.recorder = Recorder(loop=self.loop, store=self.store, boot="this boot")
+        self.loop.on_change(self._changed)
         self.ended = False
-        self.api = Api(loop=self.loop, settings=Settings(), home="/h", samples=dict, shutdown=self._end)
+        self.api = Api(
+            loop=self.loop,
+            settings=Settings(),
+            home="/h",
+            samples=dict,
+            recorder=self.recorder,
+            shutdown=self._end,
+        )
+
+    def _changed(self, events: Sequence[Event]) -> None:
+        self.told.extend(events)
+        self.recorder.changed(events)
 
     def _end(self) -> None:
         self.ended = True
 
     async def open(self) -> "House":
         self.loop.recover()
+        self.recorder.open()
         await self.cluster.start(heard=self.loop.heard, node=self.loop.node)
         self.loop.cycle()
         return self

@@ -50,6 +50,8 @@ ADAPTERS = {
     "users of this machine": ("local_users",),
     "users of the Hub": ("hub_",),
     "the clock": ("system_clock",),
+    "the readings on disk": ("sample_store",),
+    "processes of jobs on CPU slots": ("slot_meter",),
 }
 
 

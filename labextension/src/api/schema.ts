@@ -109,6 +109,10 @@ export interface GpuRecord {
   temperature_c: number | null;
   power_w: number | null;
   power_limit_w: number | null;
+  pcie_rx_bytes_per_s: number | null;
+  pcie_tx_bytes_per_s: number | null;
+  nvlink_rx_bytes_per_s: number | null;
+  nvlink_tx_bytes_per_s: number | null;
   jobs: number[];
   drained: string;
   foreign: string[];
@@ -343,6 +347,10 @@ export const GPU_RECORD_DEFAULTS: Required<Omit<GpuRecord, "id" | "node" | "inde
   "temperature_c": null,
   "power_w": null,
   "power_limit_w": null,
+  "pcie_rx_bytes_per_s": null,
+  "pcie_tx_bytes_per_s": null,
+  "nvlink_rx_bytes_per_s": null,
+  "nvlink_tx_bytes_per_s": null,
   "jobs": [],
   "drained": "",
   "foreign": [],
