@@ -175,7 +175,8 @@ class Recorder:
         holding = [job for gpu, job in self._held if gpu == sample.gpu]
         blamed = holding or [job for job, end in self._left[sample.gpu] if now - end <= BLAME_S][-1:]
         stands = nvml_xids.is_hardware(xid)
-        for job in blamed or [None]:
+        whose: list[int | None] = [*blamed] or [None]
+        for job in whose:
             self._store.note_error(
                 at=now, gpu=sample.gpu, xid=xid, label=label, job=job, boot=self._boot, stands=stands
             )

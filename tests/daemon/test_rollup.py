@@ -61,7 +61,7 @@ def test_a_clock_that_is_set_back_loses_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("back_s", "most", "tier"),
-    [(600, 600, 0), (3600, 360, 1), (3600, 3600, 0), (86_400, 480, 2), (86_400, 20_000, 1), (20 * 86_400, 600, 2), (1e9, 10, 2)],
+    [(600, 600, 0), (3600, 360, 1), (3600, 3600, 0), (86_400, 480, 2), (86_400, 20_000, 1), (20 * 86_400, 600, 3), (20 * 86_400, 2000, 3), (10 * 86_400, 2000, 2), (1e9, 10, 3)],
 )  # fmt: skip
 def test_the_tier_read_is_the_coarsest_that_gives_enough_points(back_s: float, most: int, tier: int) -> None:
     now = 2_000_000_000.0

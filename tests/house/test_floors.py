@@ -50,7 +50,7 @@ ADAPTERS = {
     "users of this machine": ("local_users",),
     "users of the Hub": ("hub_",),
     "the clock": ("system_clock",),
-    "the readings on disk": ("sample_store",),
+    "the readings on disk": ("sample_",),
     "processes of jobs on CPU slots": ("slot_meter",),
 }
 
