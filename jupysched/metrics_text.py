@@ -26,12 +26,16 @@ class Point(NamedTuple):
 
 _NUMBER = r"[-+]?(?:nan\b|inf(?:inity)?\b|\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)"
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_GAP = re.compile(r"\s+")
 _LOSS = re.compile(
     # A name: loss, train_loss, val-loss, "Training loss", 'eval_loss', loss_cls; never lossless, weight_loss_kg.
-    r"(?<![\w.])"
-    r"(?:(?P<word>train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev|avg|average|mean|running|total|batch|epoch)[ \-]+)?"
-    r"(?P<name>(?:[a-z0-9]+_)*[a-z]{0,3}?(?:log)?loss(?:_[a-z0-9]+)?)"
+    r"(?<![\w./])"
+    r"(?:(?P<word>train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev|avg|average|mean|running|total|batch|epoch"
+    r"|best|lowest|min(?:imum)?|final|generator|discriminator|critic|actor|policy|value|[dg])[ \-/]+)?"
+    r"(?P<name>(?:[a-z0-9]+[_/])*[a-z]{0,3}?(?:log)?loss(?:[_/][a-z0-9]+)?)"
     r"['\"]?"
+    # Loss after epoch 3: 0.5
+    r"(?:\s+(?:at|after)\s+(?:step|epoch|iteration|batch)\s+\d+(?=\s*[:=]))?"
     # Then =, : or only space, and the value, bare or in the wrapping of a tensor or numpy scalar.
     r"(?:\s*(?:=|:|->|is)\s*|\s+)"
     r"['\"]?(?:(?:tensor|np\.float\d*|float|array|torch\.tensor)\(\s*)?\[?\s*"
@@ -59,13 +63,21 @@ _NOT_A_PART = frozenset(
         "scale",
     }
 )
-_EPOCH = re.compile(rf"(?<![a-z])['\"]?epochs?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER})", re.IGNORECASE)
+#: 10 of "10%" and 1 of "1ms" are no places
+_WHOLE = r"(?![\w.]|\s?%)"
+_EPOCH = re.compile(
+    rf"(?<![a-z])['\"]?epochs?(?:\([a-z]+\))?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER}){_WHOLE}", re.IGNORECASE
+)
+#: a line of its own above the bars of an epoch, as Keras has it
+_HEADING = re.compile(r"\s*epoch\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*:?\s*", re.IGNORECASE)
 _STEP = re.compile(
-    rf"(?<![a-z])['\"]?(?:global[ _]step|step|iter(?:ation)?|it|batch|update)s?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER})",
+    rf"(?<![a-z])['\"]?(?:global[ _]step|step|iter(?:ation)?|it|batch|update)s?['\"]?\s*[:=#]?\s*['\"\[]?\s*(?P<value>{_NUMBER}){_WHOLE}",
     re.IGNORECASE,
 )
 #: PyTorch's tutorial: [1,   100] loss: 2.301
 _PAIR = re.compile(r"\[\s*(?P<epoch>\d+)\s*,\s*(?P<step>\d+)\s*\]")
+#: PyTorch's ImageNet example, and mmengine: Epoch: [0][ 10/100]
+_OF = re.compile(r"\]\s*\[\s*(?P<step>\d+)\s*/\s*\d+\s*\]")
 #: a bar: 45/100 [00:10<00:12 ...   or Keras: 1875/1875 [=====] or 1875/1875 ━━━━
 _BAR = re.compile(r"(?<![\w/.\[])(?P<step>\d+)/(?P<total>\d+|\?)\s*(?=\[|━|[=>.]{3})")
 #: words of one metric become one name
@@ -132,7 +144,8 @@ def parse_line(line: str) -> list[Point]:
     """The losses in one line, in the order in which they stand; none for a line that only speaks of loss."""
     if len(line) > LONGEST_LINE or "loss" not in line.lower():
         return []
-    line = _ANSI.sub("", line)
+    # A long gap would have the expressions try every part of it.
+    line = _GAP.sub(" ", _ANSI.sub("", line))
     found = [m for m in _LOSS.finditer(line) if not _is_something_else(m["name"])]
     if not found:
         return []
@@ -150,7 +163,7 @@ def _is_something_else(name: str) -> bool:
 
 
 def _name(word: str | None, name: str) -> str:
-    parts = ([word] if word else []) + name.split("_")
+    parts = ([word] if word else []) + re.split("[_/]", name)
     return "_".join(_SAME.get(p.lower(), p.lower()) for p in parts if p)
 
 
@@ -159,22 +172,28 @@ def _where(line: str) -> tuple[float | None, float | None]:
     if pair is not None:
         return float(pair["step"]), float(pair["epoch"])
     step = _first(_STEP, line)
-    return (step if step is not None else _first(_BAR, line, "step")), _first(_EPOCH, line)
+    for other in (_OF, _BAR):
+        step = _first(other, line, "step") if step is None else step
+    return step, _first(_EPOCH, line)
 
 
 class Losses:
-    """Losses in a stream of text. Keeps the unfinished line; a bar that repaints its line gives a point a repaint."""
+    """Losses in a stream of text. Keeps the unfinished line; a bar that repaints its line gives a point for each new value."""
 
     def __init__(self) -> None:
         self._rest = ""
+        #: did a carriage return end the last line? What follows is painted over it.
+        self._is_over = False
         self._last: dict[str, Point] = {}
+        self._epoch: float | None = None
 
     def feed(self, text: str) -> list[Point]:
         """The points in the lines that are whole now."""
         text = self._rest + text
         cut = max(text.rfind("\n"), text.rfind("\r"))
         self._rest = text[cut + 1 :][-LONGEST_LINE:]
-        if "loss" not in text[: cut + 1].lower():
+        lowered = text[: cut + 1].lower()
+        if "loss" not in lowered and "epoch" not in lowered:
             return []
         return self._points(text[: cut + 1])
 
@@ -186,15 +205,24 @@ class Losses:
     def _points(self, text: str) -> list[Point]:
         found: list[Point] = []
         # Keras repaints with backspaces instead of a carriage return.
-        for line in re.split(r"[\r\n]+|\x08{2,}", text):
+        pieces = re.split(r"((?:\r?\n)+|\r|\x08{2,})", text)
+        for line, ended_by in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+            is_painted = self._is_over or (ended_by.startswith(("\r", "\x08")) and "\n" not in ended_by)
+            self._is_over = bool(ended_by) and "\n" not in ended_by
+            if (heading := _HEADING.fullmatch(line)) is not None:
+                self._epoch = float(heading["value"])
             for point in parse_line(line):
-                # A bar repaints ten times a second whether there is a new value or not.
-                if point.step is not None and self._is_repaint(point):
-                    continue
-                self._last[point.name] = point
-                found.append(point)
+                whole = point if point.epoch is not None else point._replace(epoch=self._epoch)
+                if not self._is_repaint(whole, is_painted):
+                    found.append(whole)
+                self._last[point.name] = whole
         return found
 
-    def _is_repaint(self, point: Point) -> bool:
+    def _is_repaint(self, point: Point, is_painted: bool) -> bool:  # noqa: FBT001
+        """A bar paints its line ten times a second, and once more when it moves on, whether there is a new value or not."""
         last = self._last.get(point.name)
-        return last is not None and repr(last) == repr(point)
+        if last is None:
+            return False
+        if is_painted:
+            return repr(last.value) == repr(point.value) and last.epoch == point.epoch
+        return point.step is not None and repr(last) == repr(point)
