@@ -9,6 +9,7 @@ __version__ = "0.1.0.dev0"
 #: What users reach as `jupysched.NAME`, and the module behind each; loaded when first asked for.
 _DOORS = {
     "submit": "jupysched.magic.api",
+    "job": "jupysched.magic.api",
     "jobs": "jupysched.magic.api",
     "gpus": "jupysched.magic.api",
     "Job": "jupysched.magic.api",
@@ -21,10 +22,10 @@ _DOORS = {
 # Type checkers believe this name; nobody else pays for what it hides.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jupysched.magic.api import Job, gpus, jobs, submit
+    from jupysched.magic.api import Job, gpus, job, jobs, submit
     from jupysched.runner.metrics import checkpoint, log, restored, should_stop
 
-__all__ = ["Job", "__version__", "checkpoint", "gpus", "jobs", "log", "restored", "should_stop", "submit"]
+__all__ = ["Job", "__version__", "checkpoint", "gpus", "job", "jobs", "log", "restored", "should_stop", "submit"]
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@ from jupysched.cli_jobs import WHICH, Parser, in_a_terminal, job_word, numbers
 from jupysched.cli_parts import Verb, add_verb, print_json, say
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
+from jupysched.core.states import ENDED
 from jupysched.wire.records import JobRecord
 
 
@@ -167,7 +168,12 @@ def _changed(jobs: list[JobRecord]) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with _client() as client:
-        return _changed(client.cancel(*numbers(client, options.jobs)))
+        before = [client.job(number) for number in numbers(client, options.jobs)]
+        live = [job.id for job in before if job.state not in ENDED]
+        changed = {job.id: job for job in (client.cancel(*live) if live else [])}
+    for job in before:
+        print(words.one_line(changed[job.id]) if job.id in changed else words.had_ended(job))
+    return 0
 
 
 def _hold(options: argparse.Namespace) -> int:

@@ -92,8 +92,8 @@ def listed(words: list[str], *, most: int = 6) -> str:
 
 
 def plural(count: int, one: str) -> str:
-    """1 job, 2 jobs."""
-    return f"{count} {one}" if count == 1 else f"{count} {one}s"
+    """1 job, 2 jobs, 2 processes."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}{'es' if one.endswith('s') else 's'}"
 
 
 def number(value: object) -> str:

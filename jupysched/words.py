@@ -83,6 +83,13 @@ def one_line(job: JobRecord) -> str:
     return f"{line}: {job.why}" if job.why else line
 
 
+def had_ended(job: JobRecord) -> str:
+    """What is said to who cancels a job that is over."""
+    return (
+        f"Job {job.id} ({phrases.short_name(job.name)}) has ended already ({state(job)}); there is nothing to cancel."
+    )
+
+
 def why(job: JobRecord) -> str:
     """The reason in a sentence."""
     said = f"job {job.id} ({job.name}) {state(job)}"

@@ -208,12 +208,12 @@ class Api:
         if job.state is JobState.HELD:
             return
         if job.state is not JobState.PENDING:
-            raise WrongState(f"Job {job.id} is {job.state.value}; only a pending job can be held.")
+            raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be held.")
         self.loop.record(ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid))
 
     def _release(self, person: Person, job: Job) -> None:
         if job.state is not JobState.HELD:
-            raise WrongState(f"Job {job.id} is {job.state.value}; only a held job can be released.")
+            raise WrongState(f"Job {job.id} {_stands(job)}; only a held job can be released.")
         if job.reason is Reason.HELD_BY_ADMIN and not person.is_admin:
             raise NotYours(f"Job {job.id} was held by an admin ({job.detail}).", hint="Ask them to release it.")
         self.loop.record(ev.ReleaseAsked(at=self.loop.now(), job=job.id, by=person.name))
@@ -239,7 +239,7 @@ class Api:
     def _set_priority(self, person: Person, job: Job, priority: str) -> None:
         chosen = submission.priority(priority)
         if job.state not in (JobState.PENDING, JobState.HELD):
-            raise WrongState(f"Job {job.id} is {job.state.value}; the priority of a waiting job can be changed.")
+            raise WrongState(f"Job {job.id} {_stands(job)}; only a waiting job's priority can be changed.")
         if chosen is not job.priority:
             self.loop.record(
                 ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name)
@@ -250,7 +250,7 @@ class Api:
         jobs = [find_own(state, person, j) for j in dict.fromkeys(request.jobs)]
         for job in jobs:
             if job.state is not JobState.PENDING:
-                raise WrongState(f"Job {job.id} is {job.state.value}; only a pending job can be moved to the front.")
+                raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be moved to the front.")
         move = front.ahead_of_all if person.is_admin else front.ahead_of_own
         self.loop.record(*move(state, jobs, by=person.name, at=self.loop.now()))
         return [self.record(person, state.jobs[j.id]) for j in jobs]
@@ -274,3 +274,8 @@ class Api:
                     found.append(ev.GpuDrained(at=self.loop.now(), gpu=gpu.id, cause="admin", sentence=why))
         self.loop.record(*found)
         return self.gpus()
+
+
+def _stands(job: Job) -> str:
+    """`is running`, `has ended already (succeeded)`."""
+    return f"has ended already ({job.state.value})" if job.state in ENDED else f"is {job.state.value}"

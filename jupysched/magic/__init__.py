@@ -24,9 +24,19 @@ def load(shell: Any) -> None:
     shell._jupysched_desk = mine
     shell._jupysched_magics = GpuMagics(shell, mine)
     shell._jupysched_magics.register()
-    shell.events.register("pre_run_cell", mine.landings.before_cell)
-    shell.events.register("post_run_cell", mine.landings.after_cell)
+    for name, function in _events(mine):
+        shell.events.register(name, function)
     begin_upkeep()
+
+
+def _events(mine: Any) -> list[tuple[str, Any]]:
+    from jupysched.magic.failure import after_cell
+
+    return [
+        ("pre_run_cell", mine.landings.before_cell),
+        ("post_run_cell", mine.landings.after_cell),
+        ("post_run_cell", after_cell),
+    ]
 
 
 def unload(shell: Any) -> None:
@@ -34,7 +44,7 @@ def unload(shell: Any) -> None:
     mine = getattr(shell, "_jupysched_desk", None)
     if mine is None:
         return
-    for name, function in (("pre_run_cell", mine.landings.before_cell), ("post_run_cell", mine.landings.after_cell)):
+    for name, function in _events(mine):
         with contextlib.suppress(ValueError):
             shell.events.unregister(name, function)
     shell._jupysched_magics.forget()

@@ -14,16 +14,21 @@ from jupysched.client import Client
 from jupysched.core.errors import BadRequest
 from jupysched.magic.args import Asked, read_line
 from jupysched.magic.desk import Desk, desk
+from jupysched.magic.frames import RESULT
 from jupysched.magic.job import Job
-from jupysched.magic.options import OPTIONS, Malformed, Option
+from jupysched.magic.options import OPTIONS, Malformed, Option, job_word
 from jupysched.magic.submit import submit as submit_cell
+from jupysched.magic.work import check_call, check_text
 from jupysched.wire.records import GpuRecord, JobRecord
 
-__all__ = ["Job", "gpus", "jobs", "submit"]
+__all__ = ["RESULT", "Job", "gpus", "job", "jobs", "submit"]
 
 _CALL = "jupysched_call"
-#: what a submitted function returned travels under this name
-RESULT = "jupysched_result"
+#: options of the cell alone, and what does the same here
+_WAITS = {
+    "wait": "`job.wait()` and `job.result()` wait; so does `await job`.",
+    "dry_run": "`%%gpujob --dry-run` over a cell says what would travel.",
+}
 _FIELDS = {option.field: option for option in OPTIONS if option.field not in ("wait", "dry_run")}
 
 
@@ -34,26 +39,22 @@ def submit(work: Callable[..., Any] | str, /, *args: Any, kwargs: dict[str, Any]
     `job.result()` is what the function returned; for a cell, what came back by name. Raises as %%gpujob does."""
     asked = _asked(options)
     if isinstance(work, str):
+        check_text(work)
         if args or kwargs:
             raise BadRequest("A cell's text takes no arguments; give a function, or write them into the text.")
         return _keep(submit_cell(desk(), asked, work, cell=None))
-    if not callable(work):
-        raise _not_callable(work)
+    check_call(work, args, kwargs)
+    if asked.in_names or asked.out_names is not None:
+        raise BadRequest(
+            "in_names and out_names are for a cell's text; a function takes arguments and returns a result."
+        )
     name = asked.name or getattr(work, "__name__", type(work).__name__)
     lent = {_CALL: (work, args, kwargs or {})}
-    fields = {field: getattr(asked, field) for field in Asked.__dataclass_fields__}
-    called = Asked(**{**fields, "name": name, "out_names": (RESULT,), "in_names": ()})
+    called = replace(asked, name=name, out_names=(RESULT,))
     source = f"{RESULT} = {_CALL}[0](*{_CALL}[1], **{_CALL}[2])"
     if inspect.iscoroutinefunction(work):
         source = source.replace("= ", "= await ", 1)
     return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=RESULT))
-
-
-def _not_callable(work: object) -> BadRequest:
-    kind = type(work).__name__
-    hint = "Leave the brackets away: jupysched.submit(function, argument)." if inspect.isawaitable(work) else ""
-    article = "an" if kind[0] in "aeiou" else "a"
-    return BadRequest(f"A function or the text of a cell can be submitted; this is {article} {kind}.", hint=hint)
 
 
 def submit_file(path: str, options: Sequence[str] = ()) -> JobRecord:
@@ -69,6 +70,14 @@ def submit_file(path: str, options: Sequence[str] = ()) -> JobRecord:
     return submit_cell(Desk(namespace={"__name__": "__main__"}), asked, source, cell=None).refresh()
 
 
+def job(which: int | str = "last") -> Job:
+    """Any job of yours, by its number, from any notebook; or the newest one. Raises NoSuchJob, BadRequest."""
+    try:
+        return desk().job(job_word(str(which)))
+    except Malformed:
+        raise BadRequest(f"{which!r} names no job; expected its number, or 'last'.") from None
+
+
 def jobs() -> list[Job]:
     """Your jobs that the daemon knows, oldest first; `jobs()[-1]` is the newest."""
     return desk().all_jobs()
@@ -81,6 +90,7 @@ def gpus() -> list[GpuRecord]:
 
 
 def _keep(job: Job) -> Job:
+    job.has_place = False
     desk().jobs[job.id] = job
     return job
 
@@ -89,6 +99,8 @@ def _asked(options: dict[str, Any]) -> Asked:
     found: dict[str, Any] = {}
     for field, value in options.items():
         option = _FIELDS.get(field)
+        if field in _WAITS:
+            raise BadRequest(f"There is no option {field}.", hint=_WAITS[field])
         if option is None:
             near = difflib.get_close_matches(field, _FIELDS, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_FIELDS))}."

@@ -15,12 +15,13 @@ from jupysched import places, spool
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, NoSuchJob
 from jupysched.magic import card, shown
-from jupysched.magic.cell import KernelCell, PlainCell
-from jupysched.magic.job import Job, Results
+from jupysched.magic.cell import KernelCell, PlainCell, current
+from jupysched.magic.job import Job
 from jupysched.magic.landing import Landings
 from jupysched.magic.outlet import Outlet
 from jupysched.magic.relay import Relay
-from jupysched.magic.tracked import Tracked, has_ended
+from jupysched.magic.results import Results
+from jupysched.magic.tracked import Facts, Tracked, has_ended
 from jupysched.namespace.objects import ObjectStore
 from jupysched.wire.records import JobRecord
 
@@ -64,7 +65,7 @@ class Desk:
     def objects(self) -> ObjectStore:
         """The user's object store; kept, because it remembers what it has written."""
         folder = places.objects()
-        return self._stores.setdefault(str(folder), ObjectStore(folder))
+        return self._stores.setdefault(str(folder), ObjectStore(folder, is_notebooks=True))
 
     def call(self, ask: Callable[[Client], T]) -> T:
         """Ask the daemon. An interrupt in the middle of an answer leaves no half-read connection behind."""
@@ -126,6 +127,26 @@ class Desk:
             if held is None or held.tracked is None or not _stop(held.tracked):
                 raise
 
+    # --- showing -----------------------------------------------------------------------------------------------------
+
+    def accompany(self, job: Job) -> None:
+        """Let what it prints appear under the cell that runs now, which waits for it and raises what it raised."""
+        if self.shell is not None and threading.current_thread() is threading.main_thread():
+            self.follow(job, cell=current(self.shell), raises=True)
+
+    def present(self, job: Job, *, with_outputs: bool) -> bool:
+        """Show its card under the cell that runs now, and keep it up to date; False where no card can be shown."""
+        cell = current(self.shell) if self.shell is not None else None
+        if cell is None or not (with_outputs or isinstance(cell, KernelCell)):
+            return False
+        self._cells.setdefault(job.id, cell)
+        cell.send("display_data", card.content(job.record, job.facts))
+        if with_outputs or not has_ended(job.record):
+            self.follow(job, cell=cell if with_outputs else None)
+        if with_outputs and has_ended(job.record) and job.tracked is not None:
+            job.tracked.ended.wait()
+        return True
+
     def land(self, job: Job) -> None:
         """See Landings.land."""
         self.landings.land(job)
@@ -162,20 +183,24 @@ class Desk:
         *,
         cell: AnyCell | None = None,
         waits: bool = False,
+        raises: bool = False,
         ask: Callable[[dict[str, Any], str], None] | None = None,
         attempts_seen: int = 0,
         is_fresh: bool = False,
     ) -> None:
-        """Let the relay bring states, and outputs if there is a cell for them."""
+        """Let the relay bring states, and outputs if there is a cell for them.
+
+        A cell that `waits` lands what comes back itself; one that `raises` shows the job's error as its own."""
         if cell is None and job.tracked is not None and not job.tracked.ended.is_set():
             return
         outlet = None
         if cell is not None:
+            job.has_place = True
             outlet = Outlet(
                 cell.send,
                 job=job.id,
                 execution_count=cell.execution_count,
-                hold_error=waits,
+                hold_error=waits or raises,
                 head=lambda: self._card(job) if self._has_card(job) else None,
             )
 
@@ -191,7 +216,8 @@ class Desk:
             directory=job.directory,
             outlet=outlet,
             card=lambda: self._show(job),
-            facts=job.facts,
+            # Who reads from the beginning once more must not count the losses again.
+            facts=job.facts if job.tracked is None or attempts_seen else Facts(),
             ask=ask or _nobody_answers,
             end=end,
             told=job.has_ended,
@@ -211,7 +237,7 @@ class Desk:
         end = job.end or {}
         if not job.facts.has_landed:
             job.facts.returned = job.told_names([str(name) for name in end.get("returned") or []], {})
-        for note in end.get("notes") or []:
+        for note in [*(end.get("notes") or []), *job.losses]:
             job.facts.note(job.in_its_words(str(note)))
 
     def _show(self, job: Job) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 from typing import Any, ClassVar
 
-from jupysched.core.errors import ClusterError, UserError
+from jupysched.core.errors import ClusterError, JupyschedError, UserError
 from jupysched.core.states import REASONS, JobState, Reason
+from jupysched.magic.frames import leave_to_user, without_call
 from jupysched.wire.records import JobRecord
 
 #: IPython treats these in ways of its own, which would show our frames or end the kernel
@@ -31,6 +32,7 @@ class JobFailed(UserError):
     told: tuple[str, ...] = ()
 
     def _render_traceback_(self) -> list[str]:
+        leave_to_user(self)  # now: with %pdb on, a debugger comes next
         return [*self.told, *super()._render_traceback_()]
 
 
@@ -63,7 +65,21 @@ class _FromJob:
         return self._evalue
 
     def _render_traceback_(self) -> list[str]:
+        if isinstance(self, BaseException):
+            leave_to_user(self)
         return self._lines
+
+
+def after_cell(result: Any = None) -> None:
+    """IPython's post_run_cell: no debugger is to land in our code."""
+    errors: list[Any] = [getattr(result, "error_before_exec", None), getattr(result, "error_in_exec", None)]
+    for error in errors:
+        if _is_ours(error):
+            leave_to_user(error)
+
+
+def _is_ours(error: Any) -> bool:
+    return isinstance(error, (JupyschedError, _FromJob))
 
 
 def from_job(ename: str, evalue: str, traceback: list[str]) -> BaseException:
@@ -90,7 +106,7 @@ def of_job(record: JobRecord, end: dict[str, Any] | None) -> BaseException | Non
     """What the job's end means to who waits for it; None if it succeeded."""
     if record.state == JobState.SUCCEEDED:
         return None
-    told = list((end or {}).get("traceback") or [])
+    told = without_call((end or {}).get("traceback") or [])
     own = record.reason in (None, Reason.EXCEPTION, Reason.EXIT_CODE, Reason.OUT_OF_MEMORY)
     if record.state == JobState.FAILED and own and end is not None and end.get("ename"):
         return from_job(str(end["ename"]), str(end.get("evalue", "")), told)

@@ -10,11 +10,13 @@ from collections.abc import Callable, Generator
 from types import ModuleType
 from typing import Any, Protocol
 
-from jupysched import spool
-from jupysched.core.errors import JupyschedError
+from jupysched import phrases, spool, words
+from jupysched.core.errors import JupyschedError, NotYours
 from jupysched.magic import card
 from jupysched.magic.collected import Output, outputs_of
 from jupysched.magic.failure import NotReturned, of_job
+from jupysched.magic.frames import RESULT
+from jupysched.magic.results import Results, Said
 from jupysched.magic.tracked import Facts, Tracked, has_ended
 from jupysched.wire.records import JobRecord
 
@@ -32,6 +34,14 @@ class Desk(Protocol):
         """Let the relay tell when it ends."""
         ...
 
+    def accompany(self, job: Job) -> None:
+        """Let what it prints appear under the cell that runs now, if it has no place yet."""
+        ...
+
+    def present(self, job: Job, *, with_outputs: bool) -> bool:
+        """Show its card under the cell that runs now, and keep it up to date; False where no card can be shown."""
+        ...
+
     def land(self, job: Job) -> None:
         """Bring its results in, once. In the kernel's own thread."""
         ...
@@ -41,21 +51,6 @@ class Desk(Protocol):
         ...
 
 
-class Results(dict[str, Any]):
-    """What came back, by name; `results.model` is `results["model"]`."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(
-                f"The job brought no {name!r} back; it brought {', '.join(self) or 'nothing'}."
-            ) from None
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self]
-
-
 def _wake(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
     loop.call_soon_threadsafe(over.set)
 
@@ -63,13 +58,15 @@ def _wake(loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
 class Job:
     """A queued, running or ended job.
 
-    `job.state`, `job.reason`, `job.why`, `job.outputs`; `job.wait()`, `job.result()`, `await job`, `job.cancel()`."""
+    `job.state`, `job.reason`, `job.why`, `job.outputs`, `job.show()`; `job.wait()`, `job.result()`, `await job`, `job.cancel()`."""
 
     def __init__(self, record: JobRecord, *, desk: Desk, sent: Any = None, single: str | None = None) -> None:
         self._desk = desk
         self._last = record
-        #: the name of what a submitted function returned, which is all that its job brings back
-        self.single = single
+        self._single = single
+        self._is_single_known = sent is not None
+        #: what it prints appears under some cell, or is to be asked for; else under the first cell that waits for it
+        self.has_place = True
         #: what the notebook remembers of the submission; None in a kernel that did not submit it
         self.sent = sent
         self.tracked: Tracked | None = None
@@ -136,16 +133,48 @@ class Job:
         return self._last.directory
 
     @property
+    def single(self) -> str | None:
+        """The name of what a submitted function returned, which is all that its job brings back; None for a cell's job."""
+        if not self._is_single_known:
+            launch = spool.read_json(os.path.join(self.directory, spool.LAUNCH)) if self.directory else None
+            self._single = RESULT if (launch or {}).get("out_names") == [RESULT] else None
+            self._is_single_known = True
+        return self._single
+
+    @property
     def outputs(self) -> list[Output]:
-        """What its newest attempt has shown until now, as a notebook file holds it."""
-        record = self.record
+        """What its newest attempt has shown until now, as a notebook file holds it. Raises NotYours."""
+        record = self._own()
         return outputs_of(record.id, record.directory, record.attempt) if record.attempt else []
 
     @property
     def end(self) -> dict[str, Any] | None:
         """What the cell itself said at its end; None if it could not say anything."""
+        said: dict[str, Any] | None = self._read(spool.END) or (self.exit or {}).get("end")
+        return said
+
+    @property
+    def exit(self) -> dict[str, Any] | None:
+        """What its supervisor saw of its end; None if there is no word of it."""
+        return self._read(spool.EXIT)
+
+    @property
+    def losses(self) -> list[str]:
+        """What is to be said of a job whose process ended before it could bring anything back."""
         record = self.record
-        return spool.read_json(os.path.join(spool.attempt_path(record.directory, record.attempt), spool.END))
+        if record.started_at is None or record.state == "succeeded" or self.end is not None:
+            return []
+        said = "Its process ended before it could bring anything back"
+        sentences = [f"{said}: there is no result." if self.single else f"{said}: what the cell had changed is lost."]
+        if swept := int((self.exit or {}).get("swept") or 0):
+            sentences.append(
+                f"{phrases.plural(swept, 'process')} that it had started {'was' if swept == 1 else 'were'} ended with it."
+            )
+        return sentences
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        record = self.record
+        return spool.read_json(os.path.join(spool.attempt_path(record.directory, record.attempt), name))
 
     @property
     def error(self) -> BaseException | None:
@@ -153,8 +182,26 @@ class Job:
         record = self.record
         return of_job(record, self.end) if has_ended(record) else None
 
+    def _own(self) -> JobRecord:
+        """Its record, if its files may be read. Raises NotYours."""
+        record = self.record
+        if not record.directory:
+            raise NotYours(f"Job {record.id} belongs to {record.user}; what it shows and brings back is theirs.")
+        return record
+
+    def show(self) -> None:
+        """Its card and its outputs, from the beginning, under the cell that runs now; they go on while the job does. Raises NotYours."""
+        self._own()
+        self._desk.present(self, with_outputs=True)
+
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it has ended; False if it has not after `timeout` seconds. Its results are in the notebook then."""
+        """Wait until it has ended; False if it has not after `timeout` seconds. Its results are in the notebook then.
+
+        What a submitted function prints appears under the first cell that waits for it, live."""
+        if not self.has_place:
+            self._desk.accompany(self)
+        if self.tracked is not None and not self.tracked.ended.wait(timeout):
+            return False
         if not has_ended(self.record):
             self._desk.follow(self)
             assert self.tracked is not None
@@ -165,7 +212,10 @@ class Job:
         return True
 
     def result(self, timeout: float | None = None) -> Any:
-        """What came back, by name, after waiting for it. Raises what the job raised; TimeoutError."""
+        """What came back, by name, after waiting for it; of a function, what it returned.
+
+        Raises what the job raised; TimeoutError; NotYours."""
+        self._own()
         if not self.wait(timeout):
             raise TimeoutError(f"Job {self.id} ({self.name}) is {self.state} after {timeout:g} s.")
         self._desk.land(self)
@@ -189,9 +239,15 @@ class Job:
         """The sentence without the name that a function's result travels under."""
         return sentence if self.single is None else sentence.replace(repr(self.single), "What it returned")
 
-    def cancel(self) -> None:
-        """Take it out of the queue, or stop it: interrupt, then TERM, then KILL. A second call takes the next step at once."""
+    def cancel(self) -> Said:
+        """Take it out of the queue, or stop it: interrupt, then TERM, then KILL. A second call takes the next step at once.
+
+        The sentence says what became of it, also if it had ended already."""
+        record = self.refresh()
+        if has_ended(record):
+            return Said(words.had_ended(record))
         self._desk.cancel(self.id)
+        return Said(words.one_line(self.refresh()))
 
     def call_when_ended(self, function: Callable[[], None]) -> None:
         """Call it once, from any thread, when the job has ended; at once if it has."""
@@ -213,7 +269,9 @@ class Job:
         return self._awaited().__await__()
 
     async def _awaited(self) -> Any:
-        if not has_ended(self.record):
+        if not self.has_place:
+            self._desk.accompany(self)
+        if not has_ended(self.record) or (self.tracked is not None and not self.tracked.ended.is_set()):
             self._desk.follow(self)
             loop = asyncio.get_running_loop()
             over = asyncio.Event()
@@ -223,6 +281,11 @@ class Job:
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.name!r}: {self.state}>"
+
+    def _ipython_display_(self) -> None:
+        """A card that is kept up to date, where there is a notebook; with what it prints, if that has no place yet."""
+        if not self._desk.present(self, with_outputs=not self.has_place):
+            raise NotImplementedError
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from jupysched import spool
-from jupysched.magic.job import Job, Results
+from jupysched.magic.job import Job
+from jupysched.magic.results import Results
 from jupysched.namespace.errors import NamespaceError
 from jupysched.namespace.land import land, load_values
 from jupysched.namespace.objects import ObjectStore
@@ -138,7 +139,9 @@ class Landings:
 
     def _adopt(self, job: Job) -> None:
         """This notebook did not submit it and asks for what came back: that replaces what is there, and the card says so."""
-        user_ns, values = self._user_ns(), job.values or Results()
+        user_ns = self._user_ns()
+        # What a function returned is the job's to give, here too.
+        values = {name: value for name, value in (job.values or {}).items() if name != job.single}
         replaced = job.told_names(
             [name for name in values if name in user_ns and user_ns[name] is not values[name]], values
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,14 @@ from jupysched.magic.desk import AnyCell, Desk
 from jupysched.magic.submit import dry_run, submit
 from jupysched.magic.verbs import VERBS_HELP, Verbs
 from jupysched.magic.waiting import Waiting
+from jupysched.magic.work import is_empty
 from jupysched.namespace.pack import Packed
 from jupysched.wire.records import JobRecord
 
 MOST_ROWS = 30
+#: what asks for help instead of a job
+_HELP_WORDS = frozenset({"--help", "-h"})
+_NO_BODY = re.compile(r"\s*%%gpujob(?:[ \t][^\n]*)?\s*")
 
 
 class GpuMagics:
@@ -31,11 +36,14 @@ class GpuMagics:
         """Make the shell know them."""
         for kind, name, function in self._all():
             self._shell.register_magic_function(function, magic_kind=kind, magic_name=name)
+        self._shell.input_transformers_cleanup.insert(0, give_body)
 
     def forget(self) -> None:
         """Take them away again."""
         for kind, name, _ in self._all():
             self._shell.magics_manager.magics[kind].pop(name, None)
+        if give_body in self._shell.input_transformers_cleanup:
+            self._shell.input_transformers_cleanup.remove(give_body)
 
     def _all(self) -> list[tuple[str, str, Callable[..., None]]]:
         return [
@@ -46,8 +54,11 @@ class GpuMagics:
 
     def gpujob_cell(self, line: str, body: str) -> None:
         # The docstring is made below, from the options' table.
+        if _HELP_WORDS & set(split(line)):
+            self._say(args.help_text())
+            return
         asked = read_line(line)
-        if _is_empty(body):
+        if is_empty(body):
             raise BadRequest(
                 "The cell is empty: there is nothing to run.", hint="Write the cell's code below the %%gpujob line."
             )
@@ -79,11 +90,17 @@ class GpuMagics:
     def gpujobs(self, line: str) -> None:
         """My jobs: running, waiting in their order, held, ended. `%gpujobs --all` shows everybody's."""
         given = split(line)
+        if _HELP_WORDS & set(given):
+            self._say(self.gpujobs.__doc__ or "")
+            return
         if unknown := [word for word in given if word != "--all"]:
             raise BadRequest(f"{unknown[0]!r} is no option of %gpujobs.", hint="`--all` shows everybody's jobs.")
         page = self._desk.call(lambda client: client.jobs(limit=1000))
         chosen = [record for record in page.jobs if record.mine or given]
         cell.current(self._shell).send("display_data", table.content(chosen[:MOST_ROWS], total=len(chosen)))
+
+    def _say(self, text: str) -> None:
+        cell.current(self._shell).send("stream", {"name": "stdout", "text": f"{text}\n"})
 
 
 GpuMagics.gpujob_cell.__doc__ = args.help_text()
@@ -93,8 +110,9 @@ GpuMagics.gpujob.__doc__ = f"""Look at jobs and change them.
 """
 
 
-def _is_empty(body: str) -> bool:
-    return not any(line.strip() and not line.lstrip().startswith("#") for line in body.splitlines())
+def give_body(lines: list[str]) -> list[str]:
+    """An input transformer: IPython refuses a cell magic without a body before it is asked, so `%%gpujob --help` gets an empty line."""
+    return [*lines, "\n", "\n"] if _NO_BODY.fullmatch("".join(lines)) else lines
 
 
 def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:

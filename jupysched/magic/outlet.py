@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from jupysched.magic.frames import without_call
 from jupysched.spool import Frame, Kind
 
 COALESCE_S = 0.015
@@ -113,6 +114,8 @@ class Outlet:
             return
         kind, content = message["type"], message["content"]
         self.flush()
+        if kind == "error" and isinstance(content.get("traceback"), list):
+            content["traceback"] = without_call(map(str, content["traceback"]))
         if kind == "error" and self._hold_error:
             self.error = content
             return

@@ -34,6 +34,12 @@ class Verbs:
         """Carry out one line. Raises BadRequest, NoSuchJob, NotYours, WrongState."""
         verb, *rest = split(line) or ["help"]
         known = self.known()
+        if {"--help", "-h"} & {verb, *rest}:
+            verb = "help"
+        if verb.startswith("--"):
+            raise BadRequest(
+                f"`%gpujob` takes a verb, and {verb} is none.", hint="Options of a job follow `%%gpujob`, over a cell."
+            )
         if verb not in known:
             near = difflib.get_close_matches(verb, known, n=1, cutoff=0.6)
             said = (
@@ -132,16 +138,24 @@ class Verbs:
             )
         names = self._desk.landings.fetch(job)
         verb = "is" if len(names) == 1 else "are"
-        said = [
-            f"{phrases.listed(names)} {verb} in the notebook." if names else f"Job {record.id} brought nothing back."
-        ]
-        self._say("\n".join([*said, *job.facts.notes]))
+        if names:
+            said = f"{phrases.listed(names)} {verb} in the notebook."
+        elif job.values and job.single in job.values:
+            said = f"What its function returned is `jupysched.job({record.id}).result()`."
+        else:
+            said = f"Job {record.id} brought nothing back."
+        self._say("\n".join([said, *job.facts.notes]))
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
     def cancel(self, rest: list[str]) -> None:
         """Out of the queue, or stopped."""
-        self._change(rest, lambda ids: self._desk.call(lambda client: client.cancel(*ids)))
+        before = [self._desk.newest(number) for number in self._ids(rest)]
+        live = [record.id for record in before if not has_ended(record)]
+        after = self._desk.call(lambda client: client.cancel(*live)) if live else []
+        changed = {record.id: record for record in after}
+        for record in before:
+            self._say(_in_short(changed[record.id]) if record.id in changed else words.had_ended(record))
 
     def hold(self, rest: list[str]) -> None:
         """Not considered until released."""
@@ -168,7 +182,7 @@ class Verbs:
 
     def _change(self, rest: list[str], change: Callable[[list[int]], Sequence[JobRecord]]) -> None:
         for record in change(self._ids(rest)):
-            self._say(f"Job {record.id} ({phrases.short_name(record.name)}): {card.pill(record)}.")
+            self._say(_in_short(record))
 
     # --- words -------------------------------------------------------------------------------------------------------
 
@@ -203,6 +217,10 @@ class Verbs:
 
     def _display(self, bundle: dict[str, Any]) -> None:
         self._cell.send("display_data", {"data": bundle, "metadata": {}, "transient": {}})
+
+
+def _in_short(record: JobRecord) -> str:
+    return f"Job {record.id} ({phrases.short_name(record.name)}): {card.pill(record)}."
 
 
 def _last_lines(pieces: list[tuple[str, bytes]], count: int) -> list[tuple[str, bytes]]:

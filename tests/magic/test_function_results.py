@@ -66,3 +66,39 @@ def test_a_coroutine_was_called_too_early(desk: Desk, twin: TwinDaemon) -> None:
     coroutine.close()
     with pytest.raises(BadRequest, match="this is an int"):
         api.submit(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("train.py",), r"'train.py' is the name of a file\. In a terminal: `jupysched submit train.py`"),
+        ((Path("my train.py"),), r"`jupysched submit 'my train.py'`"),
+        (("lesson.ipynb",), r"`jupyter execute` runs it"),
+        (("# nothing\n",), "there is nothing to run"),
+        ((pytest,), r"this is a module\. Submit one of its functions"),
+        (([print],), r"this is a list\. Submit each by itself"),
+        ((lambda x: x,), r"\(x\) cannot be called with what was given: missing a required argument: 'x'"),
+        ((lambda x: x, 1, 2), "too many positional arguments"),
+    ],
+)
+def test_what_is_no_work_is_refused_in_words_and_queues_nothing(
+    desk: Desk, twin: TwinDaemon, given: tuple[Any, ...], said: str
+) -> None:
+    with pytest.raises(BadRequest, match=said):
+        api.submit(*given)
+    assert twin.heard == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"kwargs": [1]}, "expected a dict with names as keys"),
+        ({"wait": True}, r"no option wait\. `job.wait\(\)` and `job.result\(\)` wait"),
+        ({"out_names": ["x"]}, "a function takes arguments and returns a result"),
+    ],
+)
+def test_an_option_that_a_function_cannot_have_is_refused(
+    desk: Desk, twin: TwinDaemon, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadRequest, match=said):
+        api.submit(lambda: 1, **options)

@@ -9,7 +9,8 @@ import pytest
 from jupysched.magic.args import read_line
 from jupysched.magic.cell import PlainCell
 from jupysched.magic.desk import Desk
-from jupysched.magic.job import Job, Results
+from jupysched.magic.job import Job
+from jupysched.magic.results import Results
 from jupysched.magic.submit import submit
 from jupysched.magic.tracked import has_ended
 from jupysched.namespace import diff, unpack

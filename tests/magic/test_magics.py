@@ -104,6 +104,25 @@ def test_a_cell_with_nothing_to_run_is_a_usage_message(loaded: Any, twin: TwinDa
     assert twin.heard == []
 
 
+@pytest.mark.parametrize("cell", ["%%gpujob --help", "%%gpujob --gpus 2 -h\n", "\n%%gpujob --help\nx = 1"])
+def test_help_is_given_with_and_without_a_body_and_queues_nothing(
+    loaded: Any, twin: TwinDaemon, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    assert run(loaded, cell) is None
+    assert "--gpu-mem SIZE" in capsys.readouterr().out
+    assert twin.heard == []
+
+
+@pytest.mark.parametrize("line", ["%gpujob --help", "%gpujob -h", "%gpujob cancel --help", "%gpujob"])
+def test_help_of_the_line_magic_lists_its_verbs(loaded: Any, capsys: pytest.CaptureFixture[str], line: str) -> None:
+    assert run(loaded, line) is None
+    assert "%gpujob attach" in capsys.readouterr().out
+
+
+def test_a_cell_magic_without_a_body_is_answered_by_us(loaded: Any) -> None:
+    assert "The cell is empty" in str(run(loaded, "%%gpujob --gpus 2"))
+
+
 def test_options_are_looked_at_before_the_body(loaded: Any, twin: TwinDaemon) -> None:
     assert "--gpus is 'banana'" in str(run(loaded, "%%gpujob --gpus banana\n# only a comment"))
 
@@ -143,6 +162,7 @@ def test_loading_twice_is_loading_once_and_unloading_takes_all_away(
     magic.unload(shell)
     assert before == {name: list(functions) for name, functions in shell.events.callbacks.items()}
     assert "gpujob" not in shell.magics_manager.magics["cell"]
+    assert not [f for f in shell.input_transformers_cleanup if "jupysched" in str(getattr(f, "__module__", ""))]
     magic.unload(shell)
 
 
@@ -221,7 +241,7 @@ def test_verbs_that_change_ask_the_daemon(
         ("frob 7", "There is no `%gpujob frob`"), ("cnacel 7", "Did you mean `%gpujob cancel`?"), ("cancel", "Which job?"),
         ("show banana", "'banana'; expected job ids"), ("show 99", "no job 99"), ("show 1 2", "One job at a time"),
         ("priority 7", "expected low, normal or high"), ("logs -n 0 7", "at least 1"), ("logs -n", "at least 1"),
-        ("show last", "You have no jobs yet"),
+        ("show last", "You have no jobs yet"), ("--gpus 2 x", "Options of a job follow `%%gpujob`"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_told(loaded: Any, line: str, said: str) -> None:
