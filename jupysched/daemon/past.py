@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from jupysched.adapters.sample_store import Row, SampleStore
 from jupysched.core.resources import GpuId
 from jupysched.core.state import State
+from jupysched.daemon.entitlement import parts
 from jupysched.daemon.metering import day_of
 from jupysched.daemon.recording import Recorder
 from jupysched.daemon.rollup import METRICS, TIERS, Hold, merged, step_of, tier_of
@@ -86,7 +87,7 @@ def usage(recorder: Recorder, state: State, request: ask.UsageReport, *, now: fl
         IdleRecord(gpu=row.gpu, label=_label(state, row.gpu), job=row.job, name=row.name, user=row.user, idle_s=idle_s)
         for row, idle_s in recorder.idle()
     ]
-    return UsageReport(days=days, jobs=jobs, idle=idle)
+    return UsageReport(days=days, jobs=jobs, idle=idle, parts=parts(state, {day.user for day in days}))
 
 
 def _label(state: State, gpu: str) -> str:

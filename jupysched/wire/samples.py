@@ -91,3 +91,5 @@ class UsageReport(msgspec.Struct, kw_only=True):
     #: those that left most unused, the worst first
     jobs: list[JobUseRecord]
     idle: list[IdleRecord]
+    #: the part of all that each of these users is entitled to beside the others
+    parts: dict[str, float] = {}
