@@ -159,6 +159,8 @@ class Chart:
     def with_legend(self) -> Plot:
         """The plot, its legend below it; a click on an entry hides its line. A line alone needs none."""
         if len(self.legend) > 1:
+            for item in self.legend:
+                self._calm(item)
             legend = Legend(
                 items=self.legend,
                 click_policy="hide",
@@ -179,6 +181,24 @@ class Chart:
             rows = -(-len(self.legend) // MOST_COLUMNS)
             self.plot.height += 8 + 20 * rows
         return self.plot
+
+
+    def _calm(self, item: LegendItem) -> None:
+        """Let the entry speak for its lines through one that has no data: a legend is drawn anew, and the page laid out
+        anew, with everything that comes in for a line that it knows."""
+        lines = [r for r in item.renderers if isinstance(r.glyph, Line)]
+        if len(lines) != len(item.renderers) or not lines:
+            return
+        stand_in = GlyphRenderer(data_source=ColumnDataSource({lines[0].glyph.x: [], lines[0].glyph.y: []}))
+        stand_in.glyph = lines[0].glyph
+        self.plot.renderers.append(stand_in)
+
+        def hide(_name: str, _old: bool, is_shown: bool) -> None:  # noqa: FBT001  as Bokeh calls it
+            for line in lines:
+                line.visible = is_shown
+
+        stand_in.on_change("visible", hide)
+        item.renderers = [stand_in]
 
 
 def chart(
