@@ -20,7 +20,7 @@ class Putting(Protocol):
     #: ids of arrays and storages that travel whole, however small the views on them
     shared_roots: frozenset[int]
 
-    def put(self, buffer: Any, *, owner: Any = None, name: str | None = None) -> str:
+    def put(self, buffer: Any, *, owner: Any = None, name: str | None = None, place: int = 0) -> str:
         """Return the name of this buffer in the object store."""
 
 
@@ -71,8 +71,10 @@ def reduce_whole(pickler: Putting, array: Any) -> Any:
     if array.nbytes < _IN_BAND_BYTES:
         made: Any = (restore.small_array, (flat.tobytes(), array.dtype, array.shape, order))
     else:
-        known = untouched_name(flat.__array_interface__["data"][0], flat.nbytes)
-        made = (restore.array, (pickler.put(flat, owner=array, name=known), array.dtype, array.shape, order))
+        at = flat.__array_interface__["data"][0]
+        known = untouched_name(at, flat.nbytes)
+        stored = pickler.put(flat, owner=array, name=known, place=at if plain is array else 0)
+        made = (restore.array, (stored, array.dtype, array.shape, order))
     return made if array.flags.writeable else (*made, False, None, None, restore.array_flags)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import xxhash
 
+from jupysched.namespace import spent
 from jupysched.namespace.errors import ObjectMissing, ObjectStoreFull
 
 #: Written in pieces below 2 MB: for larger ones ext4 takes huge pages, and finding free ones takes seconds where memory is
@@ -36,29 +37,41 @@ class ObjectStore:
     folder: Path
     #: bytes written by this object, not those found already there
     written_bytes: int = 0
-    _known: dict[tuple[int, int], str] = field(default_factory=dict, repr=False)
+    #: it is the notebook's: what leaves the notebook's variables is spent. A job's variables are copies
+    is_notebooks: bool = False
+    _held: spent.Held | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.folder = Path(self.folder)
+        if self.is_notebooks:
+            self._held = spent.Held(self.folder)
 
     def path(self, name: str) -> Path:
         """Return where a buffer of this name lies."""
         return self.folder / name[:2] / name
 
-    def put(self, buffer: object, *, name: str | None = None) -> str:
+    def put(self, buffer: object, *, name: str | None = None, owner: object = None, place: int = 0) -> str:
         """Return the name of this buffer, which is in the store from now on.
 
+        `owner`, `place`: the variable whose own memory it is, and its address.
         Raises: ObjectStoreFull (nothing is left behind). Writes: the file, unless one of this content is there.
         """
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         name = name or content_name(view)
         target = self.path(name)
+        is_large = view.nbytes >= spent.WORTH_BYTES
+        if is_large:
+            spent.unmark(self.folder, name)
+        if is_large and place and self._held is not None:
+            self._held.moves_in(name, place, owner)
         try:
             os.utime(target)
             if target.stat().st_size == view.nbytes:
                 return name
         except FileNotFoundError:
             pass
+        if is_large:
+            spent.let_go(self.folder, view.nbytes)
         self._write(view, target)
         self.written_bytes += view.nbytes
         return name
@@ -94,9 +107,14 @@ class ObjectStore:
             raise ObjectMissing(name) from error
         try:
             os.utime(fd)
-            return mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+            found = mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         finally:
             os.close(fd)
+        if len(found) >= spent.WORTH_BYTES:
+            spent.unmark(self.folder, name)
+            if self._held is not None:
+                self._held.is_mapped(name, found)
+        return found
 
     def touch(self, names: Iterable[str]) -> None:
         """Make these buffers count as used now."""

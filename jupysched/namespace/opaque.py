@@ -20,7 +20,7 @@ from jupysched.namespace.pickling import NotebookPickler, unique
 class HashOnly(ObjectStore):
     """An object store that keeps nothing, for pickles that nobody reads."""
 
-    def put(self, buffer: object, *, name: str | None = None) -> str:
+    def put(self, buffer: object, *, name: str | None = None, owner: object = None, place: int = 0) -> str:
         """Return the name that the buffer would have."""
         return name or content_name(memoryview(buffer).cast("B"))  # type: ignore[arg-type]
 

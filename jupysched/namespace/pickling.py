@@ -80,11 +80,11 @@ class NotebookPickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.privates: dict[int, tuple[Any, Any]] = {}
         self.memo = {id(seed): (number, seed) for number, seed in enumerate(seeds)}
 
-    def put(self, buffer: Any, *, owner: Any = None, name: str | None = None) -> str:
+    def put(self, buffer: Any, *, owner: Any = None, name: str | None = None, place: int = 0) -> str:
         """Return the name of this buffer in the object store; `owner` is the array or storage that it belongs to."""
         view = memoryview(buffer)
         self.out_of_band_bytes += view.nbytes
-        name = self.objects.put(view, name=name)
+        name = self.objects.put(view, name=name, owner=owner, place=place)
         if owner is not None:
             self.content[id(owner)] = name
         return name

@@ -94,8 +94,9 @@ class TensorReducer:
         view = storage_view(torch, storage)
         if view.nbytes < _IN_BAND_BYTES:
             return restore.small_storage, (bytes(view),)
-        known = untouched_name(storage.data_ptr(), storage.nbytes())
-        return restore.storage, (self.put(view, owner=storage, name=known),)
+        at = storage.data_ptr()
+        known = untouched_name(at, storage.nbytes())
+        return restore.storage, (self.put(view, owner=storage, name=known, place=at),)
 
 
 def _compile_arguments(module: Any) -> dict[str, Any]:
