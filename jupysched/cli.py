@@ -13,6 +13,7 @@ from typing import Any
 from jupysched import __version__, admin, places, words
 from jupysched.cli_jobs import WHICH, Parser, in_a_terminal, job_word, numbers
 from jupysched.cli_parts import Verb, add_verb, print_json, say
+from jupysched.cli_submit import add_submit
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
 from jupysched.core.states import ENDED
@@ -20,7 +21,7 @@ from jupysched.wire.records import JobRecord
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb. Exit codes: 0 it was so, 1 it could not be, 2 the command line is wrong."""
+    """Run one verb. Exit codes: 0 it was so, 1 it could not be, 2 the command line is wrong, 130 it was interrupted."""
     words_given = list(sys.argv[1:] if argv is None else argv)
     forwarded = {"simulate": _simulate, "serve": _serve, "bench": _bench}
     if words_given and words_given[0] in forwarded:
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except KeyboardInterrupt:
+        return 130
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -93,11 +96,7 @@ def _program_verbs(verbs: Any) -> None:
     lab.add_argument("rest", nargs=argparse.REMAINDER, help="arguments for `jupyter lab`")
     demo = add_verb(verbs, "demo", _demo, "run the quick start notebook in a real kernel and report its jobs")
     demo.add_argument("--output", default="quickstart.html", help="where the executed notebook goes (HTML)")
-    submit = add_verb(verbs, "submit", _submit, "queue a Python file as a job")
-    submit.add_argument("file", help="a Python file; it runs as a cell would")
-    submit.add_argument(
-        "options", nargs=argparse.REMAINDER, help="options of %%%%gpujob, after the file: --gpus 2 --time 2h"
-    )
+    add_submit(verbs)
     add_verb(verbs, "stop-daemon", _stop_daemon, "end the daemon; jobs go on, and the next command starts it again")
     for name, text in (
         ("serve", "run the daemon in the foreground (see `jupysched serve --help`)"),
@@ -141,15 +140,14 @@ def _why(options: argparse.Namespace) -> int:
 
 
 def _logs(options: argparse.Namespace) -> int:
-    from jupysched.logs import texts
+    from jupysched.logs import show, texts
 
     with _client() as client:
         job = client.job(*numbers(client, [options.job]))
         if not job.directory:
             raise UserError(f"Job {job.id} belongs to {job.user}; only they can read what it printed.")
         for text in texts(client, job, follow=options.follow):
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            show(text, sys.stdout)
     return 0
 
 
@@ -251,13 +249,6 @@ def _demo(options: argparse.Namespace) -> int:
     from jupysched.demo import run
 
     return run(options.output)
-
-
-def _submit(options: argparse.Namespace) -> int:
-    from jupysched.magic.api import submit_file
-
-    job = submit_file(options.file, options.options)
-    return say(words.one_line(job))
 
 
 def _serve(rest: list[str]) -> int:

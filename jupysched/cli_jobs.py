@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,27 @@ WHICH = "its number, or `last` for your newest one"
 
 class Parser(argparse.ArgumentParser):
     """One that says which word may have been meant."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            given = sys.argv[1:] if args is None else list(args)
+            self._of_verb(given).error(self._of_unknown(unknown[0].partition("=")[0], given))
+        return found
+
+    def _of_unknown(self, word: str, given: Sequence[str]) -> str:
+        if not word.startswith("-"):
+            return f"{word!r} is one word too many"
+        known = [option for action in self._of_verb(given)._actions for option in action.option_strings]
+        near = difflib.get_close_matches(word, known, n=1)
+        return f"there is no option {word}" + (f"; did you mean {near[0]}?" if near else "")
+
+    def _of_verb(self, given: Sequence[str]) -> argparse.ArgumentParser:
+        """The parser of the verb that was given; this one without a verb."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return next((action.choices[word] for word in given if word in action.choices), self)
+        return self
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

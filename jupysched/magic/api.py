@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import os
-import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from jupysched.client import Client
 from jupysched.core.errors import BadRequest
-from jupysched.magic.args import Asked, read_line
-from jupysched.magic.desk import Desk, desk
+from jupysched.magic.args import Asked
+from jupysched.magic.desk import desk
 from jupysched.magic.frames import RESULT
 from jupysched.magic.job import Job
 from jupysched.magic.options import OPTIONS, Malformed, Option, job_word
 from jupysched.magic.submit import submit as submit_cell
 from jupysched.magic.work import check_call, check_text
-from jupysched.wire.records import GpuRecord, JobRecord
+from jupysched.wire.records import GpuRecord
 
 __all__ = ["RESULT", "Job", "gpus", "job", "jobs", "submit"]
 
@@ -55,19 +53,6 @@ def submit(work: Callable[..., Any] | str, /, *args: Any, kwargs: dict[str, Any]
     if inspect.iscoroutinefunction(work):
         source = source.replace("= ", "= await ", 1)
     return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=RESULT))
-
-
-def submit_file(path: str, options: Sequence[str] = ()) -> JobRecord:
-    """The queued job of a Python file, which runs as a cell would; `options` are those of %%gpujob. For the command line."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            source = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}.") from error
-    asked = read_line(shlex.join(options))
-    if not asked.name:
-        asked = replace(asked, name=os.path.basename(path))
-    return submit_cell(Desk(namespace={"__name__": "__main__"}), asked, source, cell=None).refresh()
 
 
 def job(which: int | str = "last") -> Job:

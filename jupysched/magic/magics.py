@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
-from jupysched import phrases
 from jupysched.core.errors import BadRequest
-from jupysched.magic import args, card, cell, table
+from jupysched.magic import args, card, cell, preview, table
 from jupysched.magic.args import Asked, read_line, split
 from jupysched.magic.desk import AnyCell, Desk
 from jupysched.magic.submit import dry_run, submit
 from jupysched.magic.verbs import VERBS_HELP, Verbs
 from jupysched.magic.waiting import Waiting
 from jupysched.magic.work import is_empty
-from jupysched.namespace.pack import Packed
-from jupysched.wire.records import JobRecord
 
 MOST_ROWS = 30
 #: what asks for help instead of a job
@@ -65,7 +63,7 @@ class GpuMagics:
         here = cell.current(self._shell)
         if asked.dry_run:
             record, packed = dry_run(self._desk, asked, body, cell=here)
-            here.send("stream", {"name": "stdout", "text": _dry_run_words(asked, record, packed)})
+            here.send("stream", {"name": "stdout", "text": preview.words(asked, record, packed)})
             return
         waits = asked.wait or not here.keeps_late_output or os.environ.get("JUPYSCHED_WAIT") == "1"
         self._run(asked, body, here, waits=waits)
@@ -97,7 +95,14 @@ class GpuMagics:
             raise BadRequest(f"{unknown[0]!r} is no option of %gpujobs.", hint="`--all` shows everybody's jobs.")
         page = self._desk.call(lambda client: client.jobs(limit=1000))
         chosen = [record for record in page.jobs if record.mine or given]
-        cell.current(self._shell).send("display_data", table.content(chosen[:MOST_ROWS], total=len(chosen)))
+        here = cell.current(self._shell)
+        # Where nobody sits before the notebook (nbconvert, papermill) a table that lives is a dead box in what they save.
+        if chosen and isinstance(here, cell.KernelCell) and here.allows_input and find_spec("ipywidgets"):
+            from jupysched.magic import table_widget
+
+            table_widget.display(self._desk, here, page.jobs, everybodys=bool(given))
+            return
+        here.send("display_data", table.content(chosen[:MOST_ROWS], total=len(chosen)))
 
     def _say(self, text: str) -> None:
         cell.current(self._shell).send("stream", {"name": "stdout", "text": f"{text}\n"})
@@ -113,41 +118,3 @@ GpuMagics.gpujob.__doc__ = f"""Look at jobs and change them.
 def give_body(lines: list[str]) -> list[str]:
     """An input transformer: IPython refuses a cell magic without a body before it is asked, so `%%gpujob --help` gets an empty line."""
     return [*lines, "\n", "\n"] if _NO_BODY.fullmatch("".join(lines)) else lines
-
-
-def _dry_run_words(asked: Asked, record: JobRecord, packed: Packed) -> str:
-    lines = [
-        f"Nothing is queued (--dry-run). The job {phrases.short_name(record.name)!r} would ask for {_request(asked)}."
-    ]
-    if packed.report:
-        width = max(len(part.name) for part in packed.report)
-        types = max(len(part.type_name) for part in packed.report)
-        lines.append(f"These variables would travel ({phrases.size(packed.nbytes)} in all):")
-        lines += [f"  {p.name:<{width}}  {p.type_name:<{types}}  {phrases.size(p.nbytes)}" for p in packed.report]
-    else:
-        lines.append("No variable would travel.")
-    back = list(asked.out_names) if asked.out_names is not None else sorted(packed.reads.stored)
-    lines.append(
-        f"Back would come: {phrases.listed(back, most=20) if back else 'nothing that it assigns'}"
-        f"{'' if asked.out_names is not None else ', and what it changes in place'}."
-    )
-    start = f"It should start about {phrases.clock(record.expected_start_at)}." if record.expected_start_at else ""
-    place = f"It would be {phrases.ordinal(record.position)} in the queue." if record.position else ""
-    why = f"{phrases.tidy(record.why)}." if record.why and (record.position or 0) > 1 else ""
-    lines.append(" ".join(filter(None, [place, start, why])))
-    return "\n".join(filter(None, lines)) + "\n"
-
-
-def _request(asked: Asked) -> str:
-    parts = [phrases.plural(asked.gpus, "GPU")]
-    if asked.gpu_mem:
-        parts.append(f"{phrases.size(asked.gpu_mem)} of GPU memory")
-    if asked.gpu_type:
-        parts.append(f"type {phrases.tidy(asked.gpu_type)}")
-    if asked.cpus:
-        parts.append(phrases.plural(asked.cpus, "CPU"))
-    if asked.mem:
-        parts.append(f"{phrases.size(asked.mem)} of RAM")
-    if asked.time:
-        parts.append(f"at most {phrases.limit(asked.time)}")
-    return f"{phrases.listed(parts)}, priority {asked.priority}"

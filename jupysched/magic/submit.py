@@ -89,8 +89,11 @@ def draft(
     cell: AnyCell | None,
     allow_stdin: bool,
     lent: dict[str, Any] | None = None,
+    instead: dict[str, Any] | None = None,
 ) -> Draft:
-    """Everything that queueing needs. Raises UserError, ClusterError, and SyntaxError's twin. Writes: the job's directory."""
+    """Everything that queueing needs; `instead`: what launch.json is to say otherwise.
+
+    Raises UserError, ClusterError, and SyntaxError's twin. Writes: the job's directory."""
     shell = desk.shell
     cell_name = name_cell(source, shell) if shell is not None else "<jupysched.submit>"
     name = asked.name.strip() or (f"cell {cell.execution_count}" if cell is not None else "cell")
@@ -123,7 +126,7 @@ def draft(
         cell_name=cell_name,
         packages=packed.packages,
     )
-    spool.write_json(str(directory / spool.LAUNCH), launch)
+    spool.write_json(str(directory / spool.LAUNCH), {**launch, **(instead or {})})
     return Draft(spec=spec, packed=packed)
 
 
@@ -148,12 +151,15 @@ def submit(
     allow_stdin: bool = False,
     lent: dict[str, Any] | None = None,
     single: str | None = None,
+    instead: dict[str, Any] | None = None,
 ) -> Job:
     """The queued job. Raises as `draft` does, and what the daemon refuses; nothing stays behind then."""
     with in_words():
         directory = places.new_job_directory()
         try:
-            drafted = draft(desk, asked, source, directory, cell=cell, allow_stdin=allow_stdin, lent=lent)
+            drafted = draft(
+                desk, asked, source, directory, cell=cell, allow_stdin=allow_stdin, lent=lent, instead=instead
+            )
             number = _queue(desk, drafted.spec)
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
@@ -185,7 +191,7 @@ def _queue(desk: Desk, spec: SpecRecord) -> int:
         raise
 
 
-def dry_run(desk: Desk, asked: Asked, source: str, *, cell: AnyCell) -> tuple[JobRecord, Packed]:
+def dry_run(desk: Desk, asked: Asked, source: str, *, cell: AnyCell | None) -> tuple[JobRecord, Packed]:
     """What would become of it; queues nothing and leaves no files. Raises what submit would raise."""
     with in_words():
         directory = places.new_job_directory()

@@ -27,13 +27,13 @@ def check_text(text: str) -> None:
         raise BadRequest("The text is empty: there is nothing to run.")
     word = text.strip()
     if "\n" not in word and word.lower().endswith(_PROGRAMS) and not set("()=") & set(word):
-        raise _file(word)
+        raise refuse_file(word)
 
 
 def check_call(work: Any, args: Sequence[Any], kwargs: Any) -> None:
     """Raises BadRequest for what cannot be called so."""
     if isinstance(work, os.PathLike):
-        raise _file(os.fspath(work))
+        raise refuse_file(os.fspath(work))
     if not callable(work):
         raise BadRequest(f"{_EXPECTED}; this is {_a(type(work).__name__)}.", hint=_hint(work))
     if kwargs is None:
@@ -51,7 +51,8 @@ def check_call(work: Any, args: Sequence[Any], kwargs: Any) -> None:
         raise BadRequest(f"{name}{signature} cannot be called with what was given: {error}.") from None
 
 
-def _file(path: str) -> BadRequest:
+def refuse_file(path: str) -> BadRequest:
+    """What is said of a file's name in the wrong place."""
     if path.lower().endswith(".ipynb"):
         hint = "A notebook queues its own cells: `jupyter execute` runs it, and its %%gpujob cells wait for their jobs."
     else:

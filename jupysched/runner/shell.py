@@ -193,6 +193,10 @@ class CompilerParts:
         given = getattr(self, "_names", {}).get(raw_code)
         return given or super().get_code_name(raw_code, transformed_code, number)  # type: ignore[misc, no-any-return]
 
+    def format_code_name(self, name: str) -> tuple[str, str] | None:
+        """Return what tracebacks call a cell; a program that lies in a file goes by its file's name."""
+        return None if os.path.exists(name) else super().format_code_name(name)  # type: ignore[misc]
+
 
 def build() -> Any:
     """Return the shell, with a fresh `__main__`, ready to be forked."""

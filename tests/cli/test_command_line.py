@@ -48,6 +48,8 @@ def test_a_misspelled_word_is_answered_with_the_nearest(capsys):
     assert "did you mean high?" in refused(capsys, "priority", "hihg", "3")
     assert "there are low, normal, high" in refused(capsys, "priority", "3", "high")
     assert "'x' names no job" in refused(capsys, "show", "x")
+    assert "there is no option --jsn; did you mean --json?" in refused(capsys, "queue", "--jsn")
+    assert "'2' is one word too many" in refused(capsys, "show", "1", "2")
 
 
 def test_what_an_error_names_can_be_typed_in_a_terminal():

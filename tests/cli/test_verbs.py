@@ -40,7 +40,7 @@ def run(capsys):
 def job(run, tmp_path) -> int:
     """A job that printed two lines and has ended."""
     (tmp_path / "hello.py").write_text("print('hello')\nprint('ü🧪')\n", encoding="utf-8")
-    code, out, err = run("submit", str(tmp_path / "hello.py"), "--name", "greeting")
+    code, out, err = run("submit", "--name", "greeting", str(tmp_path / "hello.py"))
     assert (0, "") == (code, err)
     number = int(re.match(r"job (\d+)", out)[1])
     with Client() as client:
@@ -60,6 +60,14 @@ def test_a_job_is_listed_shown_and_read_in_words_and_in_json(run, job):
     record = next(r for r in json.loads(run("queue", "--json")[1]) if r["id"] == job)
     assert {"id", "user", "name", "state", "reason", "why", "priority", "request", "gpus", "nodes", "attempt", "position",
             "expected_start_at", "submitted_at", "started_at", "ended_at", "exit", "metrics"} <= set(record)  # fmt: skip
+
+
+def test_what_is_over_cannot_be_cancelled_held_or_reordered_and_that_is_said(run, job):
+    code, out, err = run("cancel", str(job))
+    assert (0, "", True) == (code, err, "has ended already (succeeded in 0:0" in out)
+    for words in (("hold",), ("release",), ("front",), ("priority", "high")):
+        code, out, err = run(*words, str(job))
+        assert (1, "", True) == (code, out, f"Job {job} has ended already (succeeded)" in err)
 
 
 def test_gpus_are_labelled_as_what_they_are_and_unknown_is_not_0(run):
