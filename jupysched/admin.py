@@ -42,7 +42,7 @@ def add_verbs(verbs: Any) -> None:
     )
     reserve.add_argument("name", nargs="?")
     reserve.add_argument("--for", dest="scope", default="", help="user:ann, group:course")
-    reserve.add_argument("--gpus", type=int, default=0, help="how many; 0 ends the reservation")
+    reserve.add_argument("--gpus", type=int, help="how many; 0 ends the reservation")
     reserve.add_argument("--from", dest="start", help="2026-12-01T14:00 (local time)")
     reserve.add_argument("--to", dest="end", help="2026-12-01T16:00")
     history = add_verb(verbs, "history", _history, "this site's past as a trace for `jupysched simulate` (admins)")
@@ -62,6 +62,11 @@ def pairs(given: Sequence[str]) -> dict[str, str]:
 
 
 def _policy(options: argparse.Namespace) -> int:
+    if options.action != "set" and options.name:
+        raise BadRequest(
+            f"`jupysched policy {options.action}` takes no name.",
+            hint=f"`jupysched policy set {options.name}` sets one.",
+        )
     if options.action == "set" and not options.name:
         raise BadRequest("`jupysched policy set` needs the name of a policy; `jupysched policy list` shows them.")
     with Client() as client:
@@ -119,6 +124,8 @@ def _share(options: argparse.Namespace) -> int:
 
 
 def _reserve(options: argparse.Namespace) -> int:
+    if options.name is not None and options.gpus is None:
+        raise BadRequest("How many GPUs? Say --gpus N to keep N, or --gpus 0 to end the reservation.")
     with Client() as client:
         if options.name is None:
             found = client.reservations()
@@ -152,7 +159,9 @@ def _history(options: argparse.Namespace) -> int:
 
 
 def _time(text: str | None, option: str) -> float:
+    if text is None:
+        raise BadRequest(f"{option} is missing; expected a time such as 2026-12-01T14:00.")
     try:
-        return datetime.fromisoformat(text or "").timestamp()
+        return datetime.fromisoformat(text).timestamp()
     except ValueError:
         raise BadRequest(f"{option} is {text!r}; expected a time such as 2026-12-01T14:00.") from None

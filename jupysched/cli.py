@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from jupysched import __version__, admin, places, words
-from jupysched.cli_jobs import WHICH, Parser, in_a_terminal, job_word, numbers
+from jupysched.cli_jobs import WHICH, Parser, at_least_one, in_a_terminal, job_word, numbers
 from jupysched.cli_parts import Verb, add_verb, print_json, say
 from jupysched.cli_submit import add_submit
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
-from jupysched.core.states import ENDED
+from jupysched.core.states import ENDED, JobState
 from jupysched.wire.records import JobRecord
 
 
@@ -59,8 +59,14 @@ def make_parser() -> argparse.ArgumentParser:
 def _reading_verbs(verbs: Any) -> None:
     queue = add_verb(verbs, "queue", _queue, "list jobs: running, waiting in order, held, ended", reads=True)
     queue.add_argument("--mine", action="store_true", help="only your own jobs")
-    queue.add_argument("--state", action="append", help="only jobs in this state (may be repeated)")
-    queue.add_argument("--limit", type=int, default=50, help="at most so many (default 50)")
+    queue.add_argument(
+        "--state",
+        action="append",
+        choices=[state.value for state in JobState],
+        metavar="STATE",
+        help="only jobs in this state (may be repeated)",
+    )
+    queue.add_argument("--limit", type=at_least_one, default=50, help="at most so many (default 50)")
     for name, verb, text in (
         ("show", _show, "all that is known of a job"),
         ("why", _why, "why a job waits, or why it ended so"),
@@ -116,7 +122,9 @@ def _queue(options: argparse.Namespace) -> int:
         page = client.jobs(users=users, states=options.state, limit=options.limit)
     if options.json:
         return print_json(page.jobs)
-    if not page.jobs:
+    if not page.jobs and (options.mine or options.state):
+        print("No job is like that; `jupysched queue` shows all.")
+    elif not page.jobs:
         print("No jobs. In a notebook: %load_ext jupysched, then %%gpujob over a cell.")
     else:
         print(words.table(page.jobs))

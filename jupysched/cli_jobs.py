@@ -59,6 +59,13 @@ def job_word(word: str) -> int | None:
     return int(word)
 
 
+def at_least_one(word: str) -> int:
+    """A whole number of at least 1. Raises as argparse wants it."""
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is no whole number of at least 1")
+    return int(word)
+
+
 def numbers(client: Client, words: Sequence[int | None]) -> list[int]:
     """The jobs that these words stand for. Raises NoSuchJob."""
     newest = _newest(client) if None in words else 0

@@ -150,6 +150,8 @@ class Api:
 
     def _jobs(self, person: Person, request: ask.Jobs) -> JobsPage:
         state = self.loop.state
+        if request.limit < 0 or request.offset < 0:
+            raise BadRequest("A page of jobs begins at 0 or later and holds 0 jobs or more.")
 
         def is_wanted(job: Job) -> bool:
             return (request.users is None or job.spec.user in request.users) and (

@@ -15,6 +15,7 @@ from jupysched.magic.desk import desk
 from jupysched.magic.frames import RESULT
 from jupysched.magic.job import Job
 from jupysched.magic.options import OPTIONS, Malformed, Option, job_word
+from jupysched.magic.submit import NotPicklable
 from jupysched.magic.submit import submit as submit_cell
 from jupysched.magic.work import check_call, check_text
 from jupysched.wire.records import GpuRecord
@@ -52,13 +53,26 @@ def submit(work: Callable[..., Any] | str, /, *args: Any, kwargs: dict[str, Any]
     source = f"{RESULT} = {_CALL}[0](*{_CALL}[1], **{_CALL}[2])"
     if inspect.iscoroutinefunction(work):
         source = source.replace("= ", "= await ", 1)
-    return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=RESULT))
+    try:
+        return _keep(submit_cell(desk(), called, source, cell=None, lent=lent, single=RESULT))
+    except NotPicklable as error:
+        sentence, hint = _in_terms_of_call(error, name)
+        raise NotPicklable(sentence, hint=hint) from None
 
 
-def job(which: int | str = "last") -> Job:
+def _in_terms_of_call(error: NotPicklable, name: str) -> tuple[str, str]:
+    """The sentence and the hint, with the words of who called: they know no `jupysched_call`."""
+    whats = ((f"{_CALL}[0]", name), (f"{_CALL}[1]", "args"), (f"{_CALL}[2]", "kwargs"), (_CALL, "the call"))
+    sentence = error.sentence
+    for what, said in whats:
+        sentence = sentence.replace(what, said)
+    return sentence, error.hint.replace("the cell", "the function")
+
+
+def job(which: int | str | Job = "last") -> Job:
     """Any job of yours, by its number, from any notebook; or the newest one. Raises NoSuchJob, BadRequest."""
     try:
-        return desk().job(job_word(str(which)))
+        return desk().job(job_word(str(which.id if isinstance(which, Job) else which)))
     except Malformed:
         raise BadRequest(f"{which!r} names no job; expected its number, or 'last'.") from None
 

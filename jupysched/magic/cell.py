@@ -27,7 +27,7 @@ class Cell(Protocol):
 
 def number_in(shell: Any) -> int:
     """The n of In[n] of the cell that runs now: what its result is numbered by. The shell's own count is the next cell's already."""
-    return max(1, int(shell.displayhook.prompt_count))
+    return max(1, int(shell.displayhook.prompt_count)) if shell is not None else 1
 
 
 class KernelCell:
@@ -77,13 +77,13 @@ def _kernel_id(kernel: Any) -> str:
 
 
 class PlainCell:
-    """A terminal, or whatever has taken the place of the notebook's streams (`%%capture`)."""
+    """A terminal, the output of a program without a shell, or whatever has taken the place of the notebook's streams (`%%capture`)."""
 
     allows_input = False
 
     def __init__(self, shell: Any) -> None:
         self.execution_count = number_in(shell)
-        self._display = shell.display_pub
+        self._display: Any = getattr(shell, "display_pub", None)
         #: what a block captures is in its variable, not in Out[n]
         self.is_remembered = type(self._display).__name__ != "CapturingDisplayPublisher"
         self._streams = {"stdout": sys.stdout, "stderr": sys.stderr}
@@ -127,5 +127,5 @@ class PlainCell:
 def current(shell: Any) -> KernelCell | PlainCell:
     """The cell that runs now in this shell."""
     is_notebook = getattr(shell, "kernel", None) is not None and hasattr(shell.kernel, "iopub_socket")
-    is_captured = type(shell.display_pub).__name__ == "CapturingDisplayPublisher"
+    is_captured = type(getattr(shell, "display_pub", None)).__name__ == "CapturingDisplayPublisher"
     return KernelCell(shell) if is_notebook and not is_captured else PlainCell(shell)

@@ -118,26 +118,27 @@ class Desk:
         """The daemon's word."""
         return self.call(lambda client: client.job(job))
 
-    def cancel(self, job: int) -> None:
-        """Through the daemon; where there is none, the shim is asked itself."""
+    def cancel(self, job: int) -> JobRecord | None:
+        """Through the daemon, which says what becomes of it; where there is none, the shim is asked itself."""
         try:
-            self.call(lambda client: client.cancel(job))
+            return self.call(lambda client: client.cancel(job))[0]
         except DaemonMissing:
             held = self.jobs.get(job)
             if held is None or held.tracked is None or not _stop(held.tracked):
                 raise
+            return None
 
     # --- showing -----------------------------------------------------------------------------------------------------
 
     def accompany(self, job: Job) -> None:
         """Let what it prints appear under the cell that runs now, which waits for it and raises what it raised."""
-        if self.shell is not None and threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread():
             self.follow(job, cell=current(self.shell), raises=True)
 
     def present(self, job: Job, *, with_outputs: bool) -> bool:
         """Show its card under the cell that runs now, and keep it up to date; False where no card can be shown."""
-        cell = current(self.shell) if self.shell is not None else None
-        if cell is None or not (with_outputs or isinstance(cell, KernelCell)):
+        cell = current(self.shell)
+        if not (with_outputs or isinstance(cell, KernelCell)):
             return False
         self._cells.setdefault(job.id, cell)
         cell.send("display_data", card.content(job.record, job.facts))

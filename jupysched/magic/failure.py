@@ -49,6 +49,12 @@ class NotReturned(UserError):
     hint = "Return what can travel: a list instead of a generator, a path instead of an open file."
 
 
+class NotYetEnded(UserError, TimeoutError):
+    """The job goes on; only the waiting has ended."""
+
+    code: ClassVar[str] = "not_yet_ended"
+
+
 class JobLost(ClusterError):
     """The job's fate is not known; it is not run again on a guess."""
 

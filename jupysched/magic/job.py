@@ -14,7 +14,7 @@ from jupysched import phrases, spool, words
 from jupysched.core.errors import JupyschedError, NotYours
 from jupysched.magic import card
 from jupysched.magic.collected import Output, outputs_of
-from jupysched.magic.failure import NotReturned, of_job
+from jupysched.magic.failure import NotReturned, NotYetEnded, of_job
 from jupysched.magic.frames import RESULT
 from jupysched.magic.results import Results, Said
 from jupysched.magic.tracked import Facts, Tracked, has_ended
@@ -28,7 +28,9 @@ class Desk(Protocol):
         """Raises NoSuchJob, DaemonMissing."""
         ...
 
-    def cancel(self, job: int) -> None: ...
+    def cancel(self, job: int) -> JobRecord | None:
+        """Let it be stopped; what becomes of it, if that can be said."""
+        ...
 
     def follow(self, job: Job) -> None:
         """Let the relay tell when it ends."""
@@ -217,7 +219,7 @@ class Job:
         Raises what the job raised; TimeoutError; NotYours."""
         self._own()
         if not self.wait(timeout):
-            raise TimeoutError(f"Job {self.id} ({self.name}) is {self.state} after {timeout:g} s.")
+            raise NotYetEnded(f"Job {self.id} ({self.name}) is {self.state} after {timeout:g} s.")
         self._desk.land(self)
         if (error := self.error) is not None:
             raise error
@@ -246,8 +248,7 @@ class Job:
         record = self.refresh()
         if has_ended(record):
             return Said(words.had_ended(record))
-        self._desk.cancel(self.id)
-        return Said(words.one_line(self.refresh()))
+        return Said(words.one_line(self._desk.cancel(self.id) or self.record))
 
     def call_when_ended(self, function: Callable[[], None]) -> None:
         """Call it once, from any thread, when the job has ended; at once if it has."""

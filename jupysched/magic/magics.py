@@ -118,3 +118,7 @@ GpuMagics.gpujob.__doc__ = f"""Look at jobs and change them.
 def give_body(lines: list[str]) -> list[str]:
     """An input transformer: IPython refuses a cell magic without a body before it is asked, so `%%gpujob --help` gets an empty line."""
     return [*lines, "\n", "\n"] if _NO_BODY.fullmatch("".join(lines)) else lines
+
+
+# Who asks whether a cell is complete (a terminal, a console) must not hear that its body is there already.
+give_body.has_side_effects = True  # type: ignore[attr-defined]

@@ -105,6 +105,8 @@ class Verbs:
             for frame in all_frames(record.directory, record.attempt)
             if frame.kind in streams
         ]
+        if not pieces:
+            self._say(f"Job {record.id} ({phrases.short_name(record.name)}) has printed nothing.")
         for name, payload in _last_lines(pieces, lines) if lines else pieces:
             self._cell.send("stream", {"name": name, "text": payload.decode("utf-8", "replace")})
 

@@ -49,6 +49,8 @@ def test_a_misspelled_word_is_answered_with_the_nearest(capsys):
     assert "there are low, normal, high" in refused(capsys, "priority", "3", "high")
     assert "'x' names no job" in refused(capsys, "show", "x")
     assert "there is no option --jsn; did you mean --json?" in refused(capsys, "queue", "--jsn")
+    assert "there is no 'runing'; did you mean running?" in refused(capsys, "queue", "--state", "runing")
+    assert "'-1' is no whole number of at least 1" in refused(capsys, "queue", "--limit", "-1")
     assert "'2' is one word too many" in refused(capsys, "show", "1", "2")
 
 

@@ -1,5 +1,6 @@
 """What a submitted function returned is its job's to give; the notebook is told of it in words that it knows."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from jupysched.magic import api
 from jupysched.magic.desk import Desk
 from jupysched.magic.failure import NotReturned
 from jupysched.magic.job import Job
+from jupysched.magic.submit import NotPicklable
 from jupysched.namespace import diff, unpack
 from tests.magic.shim import TwinShim
 from tests.magic.twin import TwinDaemon
@@ -86,6 +88,25 @@ def test_what_is_no_work_is_refused_in_words_and_queues_nothing(
 ) -> None:
     with pytest.raises(BadRequest, match=said):
         api.submit(*given)
+    assert twin.heard == []
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "said"),
+    [
+        (([1, (n for n in "ab")],), {}, r"args\[0\]\[1\] can't travel"),
+        (
+            (),
+            {"end": threading.Lock()},
+            r"kwargs\['end'\] can't travel to the job: it is a lock\. Create it inside the function",
+        ),
+    ],
+)
+def test_an_argument_that_cannot_travel_is_named_as_its_caller_knows_it(
+    desk: Desk, twin: TwinDaemon, args: tuple[Any, ...], kwargs: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(NotPicklable, match=said):
+        api.submit(print, *args, kwargs=kwargs)
     assert twin.heard == []
 
 

@@ -1,5 +1,9 @@
 """A job as Python holds it, in a real notebook: by its number, with what it prints, with what is said of its end."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.cases.notebook import Notebook
@@ -89,6 +93,31 @@ def test_any_job_is_had_by_its_number_from_any_notebook(notebook: Notebook) -> N
         wrong = other.run("jupysched.job('banana')")
         assert wrong.error is not None
         assert wrong.error["evalue"] == "'banana' names no job; expected its number, or 'last'."
+
+
+def test_a_program_without_a_notebook_sees_the_same(own_home: Path, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import jupysched\ndef work(x):\n    print('in work')\n    return x * 2\n"
+        "job = jupysched.submit(work, 4)\nprint(job.result())\njupysched.job(job.id).show()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if not line.startswith("job ")] == ["in work", "8", "in work"]
+    assert "(work): succeeded" in done.stdout
+
+
+def test_waiting_in_vain_is_a_sentence_and_the_job_goes_on(notebook: Notebook) -> None:
+    notebook.run(FUNCTION)
+    seen = notebook.run("job = jupysched.submit(work, 1)\njob.result(timeout=0)")
+    assert seen.error is not None
+    assert "\n".join(seen.error["traceback"]).count("\n") == 0
+    caught = notebook.run(
+        "try:\n    job.result(timeout=0)\nexcept TimeoutError as error:\n    print(error)\njob.cancel()"
+    )
+    assert "(work) is " in caught.stdout
+    assert (caught.result or "").split(" · ")[2].startswith(("stopping", "cancelled"))
 
 
 def test_cancelling_what_is_over_says_so_and_harms_nothing(notebook: Notebook) -> None:

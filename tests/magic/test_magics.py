@@ -113,6 +113,15 @@ def test_help_is_given_with_and_without_a_body_and_queues_nothing(
     assert twin.heard == []
 
 
+def test_a_terminal_goes_on_asking_for_the_body(loaded: Any) -> None:
+    asked = loaded.input_transformer_manager.check_complete
+    assert [asked(text)[0] for text in ("%%gpujob", "%%gpujob --wait\n", "%%gpujob\nx = 1\n\n")] == [
+        "incomplete",
+        "incomplete",
+        "complete",
+    ]
+
+
 @pytest.mark.parametrize("line", ["%gpujob --help", "%gpujob -h", "%gpujob cancel --help", "%gpujob"])
 def test_help_of_the_line_magic_lists_its_verbs(loaded: Any, capsys: pytest.CaptureFixture[str], line: str) -> None:
     assert run(loaded, line) is None
