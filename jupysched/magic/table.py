@@ -10,7 +10,8 @@ from jupysched.magic import card, look
 from jupysched.magic.tracked import Facts, has_ended
 from jupysched.wire.records import JobRecord
 
-_HEADS = ("job", "name", "state", "GPUs", "priority", "submitted", "what")
+HEADS = ("job", "name", "state", "GPUs", "priority", "submitted", "what")
+NOTHING = "You have no jobs. Begin a cell with %%gpujob."
 
 
 def rows(records: Sequence[JobRecord]) -> list[list[str]]:
@@ -42,18 +43,17 @@ def _what(record: JobRecord) -> str:
 def content(records: Sequence[JobRecord], *, total: int) -> dict[str, Any]:
     """The content of a display_data message."""
     if not records:
-        nothing = "You have no jobs. Begin a cell with %%gpujob."
-        return {"data": {"text/plain": nothing, "text/html": f"<p>{nothing}</p>"}, "metadata": {}, "transient": {}}
+        return {"data": {"text/plain": NOTHING, "text/html": f"<p>{NOTHING}</p>"}, "metadata": {}, "transient": {}}
     body = rows(records)
     more = f"{total - len(records)} more" if total > len(records) else ""
     plain = "\n".join(filter(None, [_aligned(body), more]))
-    html = look.table(_HEADS, body) + (f"<p>{more}</p>" if more else "")
+    html = look.table(HEADS, body) + (f"<p>{more}</p>" if more else "")
     return {"data": {"text/plain": plain, "text/html": html}, "metadata": {}, "transient": {}}
 
 
 def _aligned(body: list[list[str]]) -> str:
-    lines = [list(_HEADS), *body]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADS))]
+    lines = [list(HEADS), *body]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADS))]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
