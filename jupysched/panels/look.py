@@ -50,6 +50,12 @@ def colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
+def ink_on(ground: str) -> str:
+    """Black or white, whichever is read better on this colour."""
+    red, green, blue = (int(ground[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return "#111111" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.45 else "#ffffff"
+
+
 def dash(index: int) -> str:
     """Its dash pattern: colour alone never tells two lines apart."""
     return DASHES[index // len(COLOURS) % len(DASHES)]
@@ -181,7 +187,6 @@ class Chart:
             rows = -(-len(self.legend) // MOST_COLUMNS)
             self.plot.height += 8 + 20 * rows
         return self.plot
-
 
     def _calm(self, item: LegendItem) -> None:
         """Let the entry speak for its lines through one that has no data: a legend is drawn anew, and the page laid out

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
 from typing import Any
 
 import numpy as np
 from bokeh.document import Document
-from bokeh.models import (
-    Column,
-    ColumnDataSource,
-    DataTable,
-    Div,
-    NumberFormatter,
-    StringFormatter,
-    TableColumn,
-)
+from bokeh.models import ColumnDataSource, Div, NumberFormatter
 
-from jupysched.panels import look, runs
-from jupysched.panels.files import csv_button
-from jupysched.panels.history import METRICS
+from jupysched.panels import look, past, runs
 from jupysched.panels.loss_controls import Controls
+from jupysched.panels.page import Page, fill, say
 from jupysched.panels.training import AttemptMetrics
 from jupysched.panels.views import World
+from jupysched.wire import requests as ask
 from jupysched.wire.records import JobRecord
+from jupysched.wire.samples import SamplesRecord
 
 PERIOD_MS = 1000
 #: jobs offered for choosing
 MOST_OFFERED = 200
 #: jobs drawn when none was named
 MOST_FIRST = 4
-_UTILIZATION = list(METRICS).index("utilization")
+#: points of the utilization under a job's losses, and how often it is asked for anew while the job runs
+MOST_BUSY, BUSY_EVERY_S = 300, 10.0
 
 
 def draw(document: Document, world: World) -> None:
@@ -46,54 +41,38 @@ class View:
 
     def __init__(self, document: Document, world: World) -> None:
         self._world = world
-        self._theme = look.theme_of(document)
+        self._page = Page(document, title="Training loss", file_name="training-loss")
         self._read: dict[int, AttemptMetrics] = {}
         self._drawn: dict[tuple[int, str], tuple[Any, ...]] = {}
         self._sources: dict[tuple[int, str], ColumnDataSource] = {}
         self._broken: dict[tuple[int, str], ColumnDataSource] = {}
-        self._stands: tuple[Any, ...] = ()
+        self._busy: dict[int, Busyness] = {}
+        self._stands: tuple[Any, ...] | None = None
         named = [int(w) for w in look.argument(document, "jobs").split(",") if w.isdigit()]
         wanted = [w for w in look.argument(document, "metrics").split(",") if w]
-        self._controls = Controls(self._theme, jobs=named, metrics=wanted, changed=self._drawn.clear)
+        self._controls = Controls(self._page.theme, jobs=named, metrics=wanted, changed=self._drawn.clear)
         self._has_chosen = bool(named)
-        self._charts = Column(children=[], sizing_mode="stretch_width")
-        self._advice = Div(text="", sizing_mode="stretch_width", stylesheets=[look.style(self._theme)])
+        self._advice = self._page.text("")
         self._table = ColumnDataSource({name: [] for name in runs.Row._fields})
-        look.dress(document, self._theme, "Training loss")
-        document.add_root(self._layout())
-        document.add_next_tick_callback(self._tick)
-        document.add_periodic_callback(self._tick, PERIOD_MS)
+        self._stand()
+        self._page.keep_true(self._tick, period_ms=PERIOD_MS)
 
     # --- controls ------------------------------------------------------------------------------------------------------
 
-    def _layout(self) -> Column:
-        formats = NumberFormatter(format="0.[00000]", nan_format="")
-        names = {
+    def _stand(self) -> None:
+        number = NumberFormatter(format="0.[00000]", nan_format="")
+        titles = {
             "job": "Job",
             "metric": "Metric",
             "points": "Points",
-            "last": "Last",
-            "best": "Least",
-            "best_step": "at step",
+            "last": ("Last", number),
+            "best": ("Least", number),
+            "best_step": ("at step", number),
             "note": "",
         }
-        columns = [
-            TableColumn(field=f, title=t, formatter=StringFormatter() if f in ("job", "metric", "note") else formats)
-            for f, t in names.items()
-        ]
-        table = DataTable(
-            source=self._table,
-            columns=columns,
-            height=150,
-            index_position=None,
-            sizing_mode="stretch_width",
-            stylesheets=[look.style(self._theme), look.table_style(self._theme)],
-        )
-        csv = csv_button([("", self._table)], name="training-loss-table", theme=self._theme)
-        self._csv = Column(children=[csv])
         first, second = self._controls.rows()
-        second.children.append(self._csv)
-        return Column(children=[first, second, self._charts, self._advice, table], sizing_mode="stretch_width")
+        table = self._page.table(self._table, titles, height=150)
+        self._page.show(second.children, self._advice, table, sources=[("", self._table)], above=[first])
 
     def _own(self) -> list[JobRecord]:
         own = [j for j in self._world.picture.jobs.values() if j.directory and j.attempt]
@@ -112,10 +91,27 @@ class View:
         self._controls.offer_metrics(sorted({n for attempt in self._read.values() for n in attempt.series}))
         shown = self._controls.shown_metrics()
         lines = [(j, name) for j in jobs for name in self._read[j.id].series if name in shown]
+        for job in jobs:
+            await self._look_busy(job)
         self._rebuild(lines)
         for job, name in lines:
             self._update(job, name)
         self._compare(lines)
+
+    async def _look_busy(self, job: JobRecord) -> None:
+        """How busy its GPUs were: once after it has ended, again and again before."""
+        now = time.time()
+        known = self._busy.setdefault(job.id, Busyness())
+        if not job.gpu_ids or job.started_at is None or known.is_final or now - known.asked_at < BUSY_EVERY_S:
+            return
+        since, until = _unix(job.started_at), _unix(job.ended_at)
+        found: SamplesRecord = await self._world.call(
+            ask.Samples(since=since, until=until, gpus=job.gpu_ids, most=MOST_BUSY)
+        )
+        known.asked_at = now
+        # The last stretch is told when it is over.
+        known.is_final = job.ended_at is not None and now - until > 2 * found.step_s + BUSY_EVERY_S
+        known.busy = past.busy(found.tracks)
 
     async def _choose(self) -> None:
         """Without a choice: what runs now and has a loss, else the newest that has one."""
@@ -128,38 +124,48 @@ class View:
 
     def _rebuild(self, lines: list[tuple[JobRecord, str]]) -> None:
         """The charts anew, when other lines or other axes are wanted."""
+        jobs = list({j.id: j for j, _ in lines}.values())
         stands = (
             tuple((j.id, n) for j, n in lines),
             self._controls.axis,
             self._controls.x_is_log,
             self._controls.y_is_log,
+            tuple(j.id for j in jobs if self._busy[j.id].busy.at),
         )
-        if stands == self._stands and self._charts.children:
+        if stands == self._stands:
             return
         self._stands = stands
         self._drawn.clear()
-        self._sources = {(j.id, n): ColumnDataSource({"x": [], "y": [], "step": []}) for j, n in lines}
-        self._broken = {key: ColumnDataSource({"x": [], "y": []}) for key in self._sources}
-        if not lines:
-            self._charts.children = [self._nothing()]
-            return
+        axis = self._controls.axis
+        columns = dict.fromkeys((axis, "value", "step"))
+        # Bokeh leaves what has no data out of its legend, also when data comes later.
+        self._sources = {(j.id, n): ColumnDataSource({name: [math.nan] for name in columns}) for j, n in lines}
+        self._broken = {key: ColumnDataSource({axis: [], "value": []}) for key in self._sources}
+        for known in self._busy.values():
+            known.source, known.drawn = ColumnDataSource({axis: [math.nan], "percent": [math.nan]}), ()
         labelled = [(f"{j.name[:40]} ({j.id}) {n}", self._sources[j.id, n]) for j, n in lines]
-        self._csv.children = [csv_button(labelled, name="training-loss", theme=self._theme)]
-        self._charts.children = [self._losses(lines), *self._gpus([j for j, _ in lines])]
+        busy = [
+            (f"{j.name[:40]} ({j.id}) utilization", self._busy[j.id].source) for j in jobs if self._busy[j.id].busy.at
+        ]
+        self._page.save([*labelled, *busy, ("", self._table)])
+        if not lines:
+            self._page.charts.children = [self._nothing()]
+            return
+        losses = self._losses(lines)
+        self._page.charts.children = [losses, *self._gpus(jobs, losses)]
 
     def _nothing(self) -> Div:
-        text = (
+        return self._page.text(
             '<p>No metric yet. Print it (<code>print(f"step {i} loss: {loss}")</code>), show it in a progress bar, or report it:'
             "</p><pre>import jupysched\njupysched.log(step=i, loss=loss, val_loss=val)</pre>"
         )
-        return Div(text=text, stylesheets=[look.style(self._theme)])
 
     def _losses(self, lines: list[tuple[JobRecord, str]]) -> Any:
         axis = self._controls.axis
-        tips = [("", "$name"), ("", "@y{0.00000}"), ("step", "@step{0}")]
+        tips = [("", "$name"), ("", "@value{0.00000}"), ("step", "@step{0}")]
         made = look.chart(
             "Training loss",
-            self._theme,
+            self._page.theme,
             height=320,
             is_time=axis == "time",
             x_is_log=self._controls.x_is_log,
@@ -170,63 +176,79 @@ class View:
         several = len({n for _, n in lines}) > 1
         for index, (job, name) in enumerate(lines):
             label = f"{job.name[:32]} ({job.id})" + (f" {name}" if several else "")
-            made.line(self._sources[job.id, name], x="x", y="y", label=label, index=index)
-            made.marks(self._broken[job.id, name], x="x", y="y", index=index)
+            made.line(self._sources[job.id, name], x=axis, y="value", label=label, index=index)
+            made.marks(self._broken[job.id, name], x=axis, y="value", index=index)
         return made.with_legend()
 
-    def _gpus(self, jobs: list[JobRecord]) -> list[Any]:
-        """The utilization of each job's GPUs on the clock, where it is known."""
+    def _gpus(self, jobs: list[JobRecord], losses: Any) -> list[Any]:
+        """How busy each job's GPUs were, where it is known: on the same axis as the losses where that is one of time."""
+        axis = self._controls.axis
+        told = [(index, job) for index, job in enumerate(jobs) if self._busy[job.id].busy.at]
+        if not told:
+            return []
         made = look.chart(
-            "GPU utilization of these jobs (%)",
-            self._theme,
+            "Utilization of what these jobs hold (%)",
+            self._page.theme,
             height=150,
             y_range=look.percent(),
-            tooltips=[("", "$name"), ("", "@y{0.0} %")],
+            x_range=losses.x_range if axis in ("time", "minutes") else None,
+            is_time=axis != "minutes",
+            x_is_log=axis == "minutes" and self._controls.x_is_log,
+            x_label=self._controls.axis_label if axis == "minutes" else "",
+            tooltips=[("", "$name"), ("", "@percent{0.0} %")],
         )
-        drawn = 0
-        for index, job in enumerate({j.id: j for j in jobs}.values()):
-            readings = [
-                r for g in job.gpu_ids[:1] for r in self._world.history.readings(g, since=0.0) if job.id in r.jobs
-            ]
-            points = [(r.at * 1000, r.values[_UTILIZATION]) for r in readings if r.values[_UTILIZATION] is not None]
-            if points:
-                source = ColumnDataSource(
-                    {"x": np.array([p[0] for p in points]), "y": np.array([p[1] for p in points])}
-                )
-                made.line(source, x="x", y="y", label=f"{job.name[:32]} ({job.id})", index=index)
-                drawn += 1
-        return [made.with_legend()] if drawn else []
+        for index, job in told:
+            made.line(self._busy[job.id].source, x=axis, y="percent", label=f"{job.name[:32]} ({job.id})", index=index)
+        return [made.with_legend()]
 
     def _update(self, job: JobRecord, name: str) -> None:
+        self._busy[job.id].draw(axis=self._controls.axis, started=_unix(job.started_at))
         series = self._read[job.id].series[name]
         key = (job.id, name)
-        state = (series.total, self._controls.axis, self._controls.weight)
+        axis = self._controls.axis
+        state = (series.total, axis, self._controls.weight)
         if self._drawn.get(key) == state:
             return
         self._drawn[key] = state
-        started = _unix(job.started_at)
-        made = runs.line(series, axis=self._controls.axis, started=started, weight=self._controls.weight)
-        self._sources[key].data = {"x": np.array(made.x), "y": np.array(made.y), "step": np.array(made.step)}
-        self._broken[key].data = {"x": made.broken_x, "y": made.broken_y}
+        made = runs.line(series, axis=axis, started=_unix(job.started_at), weight=self._controls.weight)
+        self._sources[key].data = {"step": np.array(made.step), axis: np.array(made.x), "value": np.array(made.y)}
+        self._broken[key].data = {axis: made.broken_x, "value": made.broken_y}
 
     def _compare(self, lines: list[tuple[JobRecord, str]]) -> None:
         rows = [runs.row(f"{j.name[:60]} ({j.id})", self._read[j.id].series[n]) for j, n in lines]
-        data = {f: [math.nan if getattr(r, f) is None else getattr(r, f) for r in rows] for f in runs.Row._fields}
-        if repr(data) != repr(dict(self._table.data)):
-            self._table.data = data
+        fill(self._table, rows, runs.Row._fields)
         said = [
             f"<b>{escape(j.name[:60])}</b> {escape(text)}"
             for j in {j.id: j for j, _ in lines}.values()
-            if (
-                text := runs.advice(
-                    utilization=runs.mean_utilization(self._world.history, j),
-                    series=list(self._read[j.id].series.values()),
-                )
-            )
+            if (text := runs.advice(utilization=self._busy_percent(j), series=list(self._read[j.id].series.values())))
         ]
-        text = "<br>".join(said)
-        if text != self._advice.text:
-            self._advice.text = text
+        say(self._advice, "<br>".join(said))
+
+    def _busy_percent(self, job: JobRecord) -> float | None:
+        """What advice goes by: a CPU slot says nothing of a GPU."""
+        slots = {g.id for g in self._world.picture.gpus if g.kind == "cpu_slot"}
+        return None if slots.intersection(job.gpu_ids) else self._busy[job.id].busy.mean
+
+
+@dataclass(slots=True)
+class Busyness:
+    """How busy the GPUs of one job were, as asked for and as drawn."""
+
+    busy: past.Busy = field(default_factory=lambda: past.Busy([], []))
+    asked_at: float = 0.0
+    is_final: bool = False
+    source: ColumnDataSource = field(default_factory=ColumnDataSource)
+    drawn: tuple[Any, ...] = ()
+
+    def draw(self, *, axis: str, started: float) -> None:
+        """On the clock, or in minutes since the start, as the losses are."""
+        state = (axis, len(self.busy.at), self.busy.at[-1:])
+        if state == self.drawn:
+            return
+        self.drawn = state
+        at = np.array(self.busy.at, dtype=float)
+        percent = np.array([np.nan if p is None else p for p in self.busy.percent], dtype=float)
+        self.source.data = {axis: (at - started) / 60 if axis == "minutes" else at * 1000, "percent": percent}
 
 
 def _unix(iso: str | None) -> float:

@@ -20,7 +20,6 @@ from jupyter_server.utils import url_path_join
 from tornado import httputil, web
 from tornado.routing import PathMatches, Router, Rule
 
-from jupysched.panels.history import GpuHistory
 from jupysched.panels.training import MetricsBook
 from jupysched.panels.views import World
 
@@ -34,13 +33,12 @@ class Panels:
         self,
         serverapp: ServerApp,
         *,
-        history: GpuHistory,
         book: MetricsBook,
         picture: Any,
         call: Callable[[Any], Awaitable[Any]],
     ) -> None:
         self._serverapp = serverapp
-        self.world = World(history=history, book=book, picture=picture, call=call)
+        self.world = World(book=book, picture=picture, call=call)
         self.prefix = url_path_join(serverapp.web_app.settings["base_url"], "jupysched/panels")
         self._bokeh: Any = None
         self._making: asyncio.Task[Any] | None = None

@@ -1,33 +1,29 @@
-"""The panel of the queue: how many waited and ran over time, and how long which kind of job waited."""
+"""The panel of the queue: how many waited and ran over time, and how long jobs of which class and width waited."""
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from bokeh.document import Document
-from bokeh.models import (
-    Column,
-    ColumnDataSource,
-    DataTable,
-    Div,
-    NumberFormatter,
-    RadioButtonGroup,
-    Range1d,
-    Row,
-    TableColumn,
-)
+from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, NumberFormatter, Range1d, Scatter
 from bokeh.models.glyphs import Step
 from bokeh.models.renderers import GlyphRenderer
 
 from jupysched.panels import facts, look
-from jupysched.panels.files import csv_button
+from jupysched.panels.page import Page, fill
 from jupysched.panels.views import World
 
-RANGES: tuple[tuple[str, float], ...] = (("1 h", 3600.0), ("24 h", 86_400.0), ("7 days", 7 * 86_400.0))
+RANGES: tuple[tuple[str, float], ...] = (("1 h", 3600.0), ("24 h", 86_400.0), ("7 d", 7 * 86_400.0))
 PERIOD_MS = 2000
 LINES = (("waiting", "waiting"), ("running", "running"), ("gpus", "GPUs held"))
+MARKS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "star", "hex", "plus")
+#: kinds with a mark of their own; the others are one
+MOST_KINDS = 8
+CLOCK = "@time{%d %b %H:%M:%S}"
 
 
 def draw(document: Document, world: World) -> None:
@@ -40,50 +36,38 @@ class View:
 
     def __init__(self, document: Document, world: World) -> None:
         self._world = world
-        self._theme = look.theme_of(document)
+        self._page = Page(document, title="GPU queue", file_name="gpu-queue")
         self._span_s = RANGES[0][1]
-        self._seen = -1
         now = time.time() * 1000
         self._x = Range1d(now - self._span_s * 1000, now)
         self._over_time = ColumnDataSource({"time": [], "waiting": [], "running": [], "gpus": []})
         self._waits = ColumnDataSource({name: [] for name in facts.Wait._fields})
-        look.dress(document, self._theme, "GPU queue")
-        document.add_root(self._layout())
-        self._tick()
-        document.add_periodic_callback(self._tick, PERIOD_MS)
+        self._dots = ColumnDataSource(_dots([]))
+        self._kinds: list[str] = []
+        self._by_kind: dict[str, ColumnDataSource] = {}
+        self._stand()
+        self._page.keep_true(self._tick, period_ms=PERIOD_MS)
 
-    def _layout(self) -> Column:
-        sheet = [look.style(self._theme)]
-        ranges = RadioButtonGroup(labels=[label for label, _ in RANGES], active=0, width=200, stylesheets=sheet)
-        ranges.on_change("active", lambda _a, _o, new: self._show_range(int(new)))
-        csv = csv_button([("", self._over_time)], name="gpu-queue", theme=self._theme)
-        title = Div(
-            text="<b>Waits of jobs that have started</b> <span class='soft'>by class and number of GPUs</span>",
-            stylesheets=sheet,
-        )
+    def _stand(self) -> None:
+        page = self._page
         seconds = NumberFormatter(format="00:00:00")
-        columns = [
-            TableColumn(field="kind", title="Class and size"),
-            TableColumn(field="jobs", title="Jobs"),
-            TableColumn(field="median_s", title="Median wait", formatter=seconds),
-            TableColumn(field="longest_s", title="Longest wait", formatter=seconds),
-        ]
-        table = DataTable(
-            source=self._waits,
-            columns=columns,
-            height=200,
-            index_position=None,
-            sizing_mode="stretch_width",
-            stylesheets=[*sheet, look.table_style(self._theme)],
-        )
-        return Column(
-            children=[Row(children=[ranges, csv], sizing_mode="stretch_width"), self._chart(), title, table],
-            sizing_mode="stretch_width",
-        )
+        titles = {
+            "kind": "Class and size",
+            "jobs": "Jobs",
+            "waiting": "waiting now",
+            "median_s": ("Median wait", seconds),
+            "p95_s": ("95 % waited at most", seconds),
+            "longest_s": ("Longest wait", seconds),
+        }
+        title = page.text("<b>Waits</b> <span class='soft'>of jobs that began to run in this time, or wait now</span>")
+        page.charts.children = [self._counts()]
+        sources = [("", self._over_time), ("", self._waits), ("", self._dots)]
+        ranges = page.ranges([label for label, _ in RANGES], self._show_range)
+        page.show([ranges], title, page.table(self._waits, titles, height=190), sources=sources)
 
-    def _chart(self) -> Any:
-        tips = [("", "$name"), ("", "@$name"), ("", "@time{%d %b %H:%M:%S}")]
-        made = look.chart("Waiting and running", self._theme, height=280, x_range=self._x, tooltips=tips)
+    def _counts(self) -> Any:
+        tips = [("", "$name"), ("", "@$name"), ("", CLOCK)]
+        made = look.chart("Waiting and running", self._page.theme, height=250, x_range=self._x, tooltips=tips)
         for index, (name, label) in enumerate(LINES):
             glyph = Step(
                 x="time",
@@ -98,23 +82,73 @@ class View:
             made.entry(label, renderer)
         return made.with_legend()
 
+    def _waits_chart(self, kinds: Sequence[str]) -> Any:
+        """A mark for each job, where its wait ended; another colour and shape for each class and width."""
+        made = look.chart(
+            "Wait until a job began (minutes)",
+            self._page.theme,
+            height=220,
+            x_range=self._x,
+            y_range=DataRange1d(start=0, range_padding=0.1),
+        )
+        # Bokeh leaves what has no data out of its legend, also when data comes later.
+        nothing = facts.Waited(math.nan, math.nan, "", 0, "", "")
+        self._by_kind = {kind: ColumnDataSource(_dots([nothing])) for kind in kinds}
+        for index, (kind, source) in enumerate(self._by_kind.items()):
+            colour = look.colour(index)
+            glyph = Scatter(
+                x="time", y="minutes", marker=MARKS[index % len(MARKS)], size=8, fill_color=colour, line_color=colour,
+                fill_alpha=0.5,
+            )  # fmt: skip
+            renderer = GlyphRenderer(data_source=source, glyph=glyph, name=kind)
+            made.plot.renderers.append(renderer)
+            made.entry(kind, renderer)
+        tips = [("", "@name (@job), @user"), ("", "@kind"), ("waited", "@minutes{0.0} min"), ("", CLOCK)]
+        made.plot.add_tools(HoverTool(tooltips=tips, formatters={"@time": "datetime"}))
+        return made.with_legend()
+
     def _show_range(self, index: int) -> None:
         self._span_s = RANGES[index][1]
-        self._seen = -1
-        self._tick()
+        self._page.document.add_next_tick_callback(self._tick)
 
-    def _tick(self) -> None:
+    async def _tick(self) -> None:
         now = time.time()
-        self._x.update(start=(now - self._span_s) * 1000, end=now * 1000)
+        since = now - self._span_s
+        self._x.update(start=since * 1000, end=now * 1000)
         jobs = self._world.picture.jobs.values()
-        found = facts.steps(jobs, since=now - self._span_s, now=now)
+        found = facts.steps(jobs, since=since, now=now)
         self._over_time.data = {
             "time": np.array(found.at) * 1000,
             "waiting": found.waiting,
             "running": found.running,
             "gpus": found.gpus,
         }
-        if self._seen != len(jobs) or self._seen < 0:
-            self._seen = len(jobs)
-            rows = facts.waits(jobs)
-            self._waits.data = {name: [getattr(r, name) for r in rows] for name in facts.Wait._fields}
+        waited = facts.waited(jobs, since=since, now=now)
+        fill(self._waits, waits := facts.waits(waited, now=now), facts.Wait._fields)
+        kinds = [wait.kind for wait in waits]
+        if len(kinds) > MOST_KINDS:
+            kinds = [*kinds[: MOST_KINDS - 1], "others"]
+        if kinds != self._kinds:
+            self._kinds = kinds
+            charts = self._page.charts.children[:1]
+            self._page.charts.children = [*charts, self._waits_chart(kinds)] if kinds else charts
+        self._draw_dots(waited)
+
+    def _draw_dots(self, waited: Sequence[facts.Waited]) -> None:
+        data = _dots(waited)
+        if data == dict(self._dots.data):
+            return
+        self._dots.data = data
+        for kind, source in self._by_kind.items():
+            source.data = _dots([w for w in waited if (w.kind if w.kind in self._by_kind else "others") == kind])
+
+
+def _dots(waited: Sequence[facts.Waited]) -> dict[str, list[Any]]:
+    return {
+        "time": [w.time * 1000 for w in waited],
+        "minutes": [w.wait_s / 60 for w in waited],
+        "kind": [w.kind for w in waited],
+        "job": [w.job for w in waited],
+        "name": [w.name[:80] for w in waited],
+        "user": [w.user for w in waited],
+    }

@@ -6,11 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jupysched.panels.history import METRICS, GpuHistory
 from jupysched.panels.series import Sample, Series
-from jupysched.wire.records import JobRecord
-
-_UTILIZATION = list(METRICS).index("utilization")
 
 
 class Line(NamedTuple):
@@ -94,15 +90,6 @@ def row(label: str, series: Series) -> Row:
         best_step=least.step if least else None,
         note=series.mark(),
     )
-
-
-def mean_utilization(history: GpuHistory, job: JobRecord) -> float | None:
-    """Mean utilization of the job's GPUs while it held them, as far as it was seen; None if that is less than ten seconds."""
-    values = [
-        r.values[_UTILIZATION] for gpu in job.gpu_ids for r in history.readings(gpu, since=0.0) if job.id in r.jobs
-    ]
-    known = [v for v in values if v is not None]
-    return sum(known) / len(known) if len(known) >= 10 else None
 
 
 def advice(*, utilization: float | None, series: Sequence[Series]) -> str:

@@ -1,63 +1,33 @@
-"""The panel of the GPUs: utilization, memory, power, temperature, and which job held which GPU. Reads the history."""
+"""The panel of the GPUs: what each does, what its links carry, and which job held which GPU. Reads the daemon's past."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from bokeh.document import Document
-from bokeh.models import (
-    CategoricalAxis,
-    Column,
-    ColumnDataSource,
-    Div,
-    FactorRange,
-    GlyphRenderer,
-    HBar,
-    HoverTool,
-    RadioButtonGroup,
-    Range1d,
-    Row,
-    Text,
-)
+from bokeh.models import CategoricalAxis, ColumnDataSource, FactorRange, GlyphRenderer, HBar, HoverTool, Range1d, Text
 
-from jupysched.panels import look
-from jupysched.panels.files import csv_button
-from jupysched.panels.history import METRICS, GpuHistory, Reading, mean
+from jupysched.panels import look, past
+from jupysched.panels.page import Page, say
 from jupysched.panels.views import World
+from jupysched.wire import requests as ask
 from jupysched.wire.records import GpuRecord
+from jupysched.wire.samples import SamplesRecord, TrackRecord
 
-RANGES: tuple[tuple[str, float], ...] = (("10 min", 600.0), ("1 h", 3600.0), ("24 h", 86_400.0))
-#: points of one line; more cannot be seen
-MOST = 600
+#: label, seconds, points of one line: no more than can be seen, no fewer than the daemon has
+RANGES: tuple[tuple[str, float, int], ...] = (
+    ("10 min", 600.0, 600), ("1 h", 3600.0, 360), ("24 h", 86_400.0, 480), ("7 d", 7 * 86_400.0, 500),
+    ("30 d", 30 * 86_400.0, 500),
+)  # fmt: skip
 #: each update draws all charts anew: at this pace an open panel costs a browser less than 5 % of a core
 UPDATE_S = 5.0
 PERIOD_MS = 1000
-
-
-class Metric(NamedTuple):
-    """One chart."""
-
-    name: str
-    title: str
-    unit: str
-    #: what the record's number is divided by
-    divisor: float
-
-
-CHARTS = (
-    Metric("utilization", "Utilization", "%", 1.0),
-    Metric("memory", "Memory used", "GB", 1e9),
-    Metric("power", "Power", "W", 1.0),
-    Metric("temperature", "Temperature", "°C", 1.0),
-)
-_PLACE = {name: i for i, name in enumerate(METRICS)}
+CLOCK = "{%d %b %H:%M:%S}"
 
 
 def draw(document: Document, world: World) -> None:
-    """Fill the document, and keep it true once a second."""
+    """Fill the document, and keep it true."""
     View(document, world)
 
 
@@ -66,57 +36,53 @@ class View:
 
     def __init__(self, document: Document, world: World) -> None:
         self._world = world
-        self._theme = look.theme_of(document)
-        self._gpus: list[GpuRecord] = list(world.history.latest.values()) or list(world.picture.gpus)
-        self._span_s = RANGES[0][1]
+        self._page = Page(document, title="GPU utilization", file_name="gpu-utilization")
+        self._range = 0
         now = time.time() * 1000
         self._x = Range1d(now - self._span_s * 1000, now)
-        self._lines = {g.id: ColumnDataSource(_columns([])) for g in self._gpus}
-        self._bands = ColumnDataSource(_no_bands())
+        self._said = self._page.text("")
+        self._head = self._page.ranges([label for label, _, _ in RANGES], self._show_range)
+        self._bands = ColumnDataSource(_coloured({key: [] for key in past.BANDS}))
+        self._gpus: list[GpuRecord] = []
+        self._metrics: list[past.Metric] = []
+        self._lines: dict[str, ColumnDataSource] = {}
         self._newest: dict[str, float] = {}
-        self._moved_at = 0.0
-        look.dress(document, self._theme, "GPU utilization")
-        document.add_root(self._layout())
-        self._fill()
-        document.add_periodic_callback(self._tick, PERIOD_MS)
+        #: until when readings were asked for, and how far apart they were; none yet
+        self._asked_at, self._step_s = 0.0, 1.0
+        self._stand(list(world.picture.gpus), {})
+        self._page.keep_true(self._tick, period_ms=PERIOD_MS)
+
+    @property
+    def _span_s(self) -> float:
+        return RANGES[self._range][1]
 
     # --- what stands where ---------------------------------------------------------------------------------------------
 
-    def _layout(self) -> Column:
-        ranges = RadioButtonGroup(
-            labels=[label for label, _ in RANGES], active=0, width=200, stylesheets=[look.style(self._theme)]
-        )
-        ranges.on_change("active", lambda _a, _o, new: self._show_range(int(new)))
-        sources = [(self._label(g), self._lines[g.id]) for g in self._gpus]
-        csv = csv_button(sources, name="gpu-utilization", theme=self._theme)
-        charts = self._make_charts()
-        said = self._said(bool(charts))
-        head = Row(children=[ranges, csv], sizing_mode="stretch_width", styles=look.WRAP)
-        return Column(children=[head, *said, self._holders(), *charts], sizing_mode="stretch_width")
+    def _stand(self, gpus: list[GpuRecord], tracks: dict[str, TrackRecord]) -> None:
+        """The charts anew, when there are other GPUs or other things are told."""
+        self._gpus = gpus
+        self._metrics = [m for m in past.CHARTS if any(past.is_told(m, g, tracks.get(g.id)) for g in gpus)]
+        nothing = TrackRecord(gpu="", at=[], mean={}, peak={})
+        self._lines = {
+            g.id: ColumnDataSource(past.columns(tracks.get(g.id, nothing), self._metrics, step_s=self._step_s))
+            for g in gpus
+        }
+        say(self._said, self._sentence())
+        self._page.charts.children = [self._holders(), *self._make_charts()] if gpus else [self._page.text("")]
+        sources = [*((self._label(g), self._lines[g.id]) for g in gpus), ("", self._bands)]
+        if self._page.document.roots:
+            self._page.save(sources)
+        else:
+            self._page.show([self._head], self._said, sources=sources)
 
-    def _said(self, has_charts: bool) -> list[Div]:  # noqa: FBT001  one caller
+    def _sentence(self) -> str:
         if not self._gpus:
             text = "No GPU is known yet: the queue is not running, or no node has joined."
-        elif not has_charts:
-            text = "CPU slots stand in for GPUs here: they have no utilization of their own, only jobs that hold them."
+        elif all(g.kind == "cpu_slot" for g in self._gpus):
+            text = "CPU slots stand in for GPUs here: what is drawn is what the processes of their jobs use; 100 % is a core."
         else:
-            return []
-        return [
-            Div(
-                text=f"<span class='soft'>{text}</span>",
-                sizing_mode="stretch_width",
-                stylesheets=[look.style(self._theme)],
-            )
-        ]
-
-    def _is_told(self, metric: Metric) -> bool:
-        """Does any GPU tell it? What none tells gets no empty chart."""
-        kept = any(
-            r.values[_PLACE[metric.name]] is not None
-            for g in self._gpus
-            for r in self._world.history.readings(g.id, since=0.0)
-        )
-        return kept or any(getattr(g, METRICS[metric.name]) is not None for g in self._gpus)
+            return ""
+        return f"<span class='soft'>{text}</span>"
 
     def _label(self, gpu: GpuRecord) -> str:
         several = len({g.node for g in self._gpus}) > 1
@@ -124,7 +90,7 @@ class View:
 
     def _make_charts(self) -> list[Any]:
         """One chart a metric, one legend for all of them below the first: an entry hides its GPU everywhere."""
-        charts = [self._chart(metric) for metric in CHARTS if self._is_told(metric)]
+        charts = [self._chart(metric) for metric in self._metrics]
         if not charts:
             return []
         first, *others = charts
@@ -132,38 +98,45 @@ class View:
             entry.renderers = [chart.legend[place].renderers[0] for chart in charts]
         return [first.with_legend(), *(chart.plot for chart in others)]
 
-    def _chart(self, metric: Metric) -> look.Chart:
+    def _chart(self, metric: past.Metric) -> look.Chart:
         y_range = look.percent() if metric.unit == "%" else None
-        tips = [("", "$name"), ("", f"@{metric.name}{{0.0}} {metric.unit}"), ("", "@time{%H:%M:%S}")]
+        drawn, *more = past.columns_of(metric)
+        tips = [("", "$name"), ("", f"@{drawn}{{0.0[0]}} {metric.unit}")]
+        tips += [(name.rpartition("_")[2], f"@{name}{{0.0[0]}} {metric.unit}") for name in more]
+        tips.append(("", f"@time{CLOCK}"))
         made = look.chart(
-            f"{metric.title} ({metric.unit})", self._theme, x_range=self._x, y_range=y_range, tooltips=tips
+            f"{metric.title} ({metric.unit})", self._page.theme, x_range=self._x, y_range=y_range, tooltips=tips
         )
         for index, gpu in enumerate(self._gpus):
-            made.line(self._lines[gpu.id], x="time", y=metric.name, label=self._label(gpu), index=index)
+            made.line(self._lines[gpu.id], x="time", y=drawn, label=self._label(gpu), index=index)
         return made
 
     def _holders(self) -> Any:
         labels = [self._label(g) for g in self._gpus]
-        height = 66 + 20 * max(1, len(labels))
+        theme = self._page.theme
         made = look.chart(
-            "Jobs", self._theme, height=height, x_range=self._x, y_range=FactorRange(factors=labels[::-1])
+            "Jobs",
+            theme,
+            height=66 + 20 * max(1, len(labels)),
+            x_range=self._x,
+            y_range=FactorRange(factors=labels[::-1]),
         )
         plot = made.plot
         plot.left.clear()
-        look.categories(plot, CategoricalAxis(), self._theme, "left")
-        bar = HBar(y="gpu", left="start", right="end", height=0.8, fill_color="colour", line_color=self._theme.ground)
+        look.categories(plot, CategoricalAxis(), theme, "left")
+        bar = HBar(y="gpu", left="start", right="end", height=0.8, fill_color="_colour", line_color=theme.ground)
         bars = GlyphRenderer(data_source=self._bands, glyph=bar)
         name = Text(
-            x="start",
+            x="_at",
             y="gpu",
-            text="short",
+            text="_short",
             x_offset=4,
-            text_color="#ffffff",
+            text_color="_ink",
             text_font_size="11px",
             text_baseline="middle",
         )
         plot.renderers.extend([bars, GlyphRenderer(data_source=self._bands, glyph=name)])
-        tips = [("", "@name"), ("", "@user, job @job"), ("", "@start{%H:%M:%S} to @end{%H:%M:%S}")]
+        tips = [("", "@name"), ("", "@user, job @job"), ("", f"@start{CLOCK} to @end{CLOCK}")]
         plot.add_tools(
             HoverTool(renderers=[bars], tooltips=tips, formatters={"@start": "datetime", "@end": "datetime"})
         )
@@ -172,68 +145,79 @@ class View:
     # --- keeping it true -----------------------------------------------------------------------------------------------
 
     def _show_range(self, index: int) -> None:
-        self._span_s = RANGES[index][1]
-        self._fill()
+        self._range = index
+        self._asked_at = 0.0
+        self._page.document.add_next_tick_callback(self._tick)
 
-    def _fill(self) -> None:
-        """All lines anew, thinned to what can be seen."""
+    async def _tick(self) -> None:
         now = time.time()
-        for gpu in self._gpus:
-            readings = self._world.history.thinned(gpu.id, since=now - self._span_s, most=MOST)
-            self._lines[gpu.id].data = _columns(readings)
-            self._newest[gpu.id] = readings[-1].at if readings else now - self._span_s
-        self._move(now)
-
-    def _tick(self) -> None:
-        now = time.time()
-        step_s = self._span_s / MOST
-        if now - self._moved_at < max(UPDATE_S, step_s) - 0.5:
+        gpus = list(self._world.picture.gpus)
+        if [g.id for g in gpus] != [g.id for g in self._gpus]:
+            self._stand(gpus, {})
+            self._asked_at = 0.0
+        if not gpus or now - self._asked_at < max(UPDATE_S, self._step_s) - 0.5:
             return
-        history: GpuHistory = self._world.history
-        for gpu in self._gpus:
-            if new := history.newer(gpu.id, than=self._newest[gpu.id]):
-                self._newest[gpu.id] = new[-1].at
-                self._lines[gpu.id].stream(_columns(new if step_s <= 1 else [mean(new)]), rollover=MOST)
-        self._move(now)
+        if self._asked_at:
+            await self._more(now)
+        else:
+            await self._fill(now)
 
-    def _move(self, now: float) -> None:
-        self._moved_at = now
-        self._x.update(start=(now - self._span_s) * 1000, end=now * 1000)
-        held = self._held(now)
+    async def _fill(self, now: float) -> None:
+        """All lines anew."""
+        _, span_s, most = RANGES[self._range]
+        found: SamplesRecord = await self._world.call(ask.Samples(since=now - span_s, until=now, most=most))
+        self._step_s = found.step_s
+        tracks = {track.gpu: track for track in found.tracks}
+        told = [m for m in past.CHARTS if any(past.is_told(m, g, tracks.get(g.id)) for g in self._gpus)]
+        if told != self._metrics:
+            self._stand(self._gpus, tracks)
+        for gpu in self._gpus:
+            track = tracks.get(gpu.id)
+            if track is not None:
+                self._lines[gpu.id].data = past.columns(track, self._metrics, step_s=found.step_s)
+                self._newest[gpu.id] = track.at[-1] if track.at else now - span_s
+        self._move(now, found)
+
+    async def _more(self, now: float) -> None:
+        """What was read since the last time. A stretch is told once it is over, so it may lie before that."""
+        since = max(self._asked_at - 2 * self._step_s - UPDATE_S, now - self._span_s)
+        most = max(1, round((now - since) / self._step_s))
+        found: SamplesRecord = await self._world.call(ask.Samples(since=since, until=now, most=most))
+        for track in found.tracks:
+            newest = self._newest.get(track.gpu)
+            if newest is None or track.gpu not in self._lines:
+                continue
+            fresh = _after(track, newest)
+            if fresh.at:
+                new = past.columns(fresh, self._metrics, step_s=self._step_s, before=newest)
+                self._lines[track.gpu].stream(new, rollover=2 * RANGES[self._range][2])
+                self._newest[track.gpu] = fresh.at[-1]
+        whole: SamplesRecord = await self._world.call(
+            ask.Samples(since=now - self._span_s, until=now, gpus=[g.id for g in self._gpus], most=1)
+        )
+        self._move(now, whole)
+
+    def _move(self, now: float, found: SamplesRecord) -> None:
+        self._asked_at = now
+        since = now - self._span_s
+        self._x.update(start=since * 1000, end=now * 1000)
+        labels = {g.id: self._label(g) for g in self._gpus}
+        held = _coloured(past.bands(found.holds, labels, since=since, until=now))
         if held != self._bands.data:
             self._bands.data = held
 
-    def _held(self, now: float) -> dict[str, Any]:
-        found = _no_bands()
-        for gpu in self._gpus:
-            for span in self._world.history.spans(gpu.id, since=now - self._span_s):
-                job = self._world.picture.jobs.get(span.job)
-                name = job.name if job is not None else f"job {span.job}"
-                wide = (span.end - span.start) / self._span_s * 90
-                row = {
-                    "gpu": self._label(gpu),
-                    "start": span.start * 1000,
-                    "end": max(span.end, span.start + 1) * 1000,
-                    "job": span.job,
-                    "name": name[:80],
-                    "user": job.user if job is not None else "",
-                    "short": name[: int(wide)] if wide > 3 else "",
-                    "colour": look.colour(span.job),
-                }
-                for key, value in row.items():
-                    found[key].append(value)
-        return found
+
+def _coloured(bands: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    colours = [look.colour(job) for job in bands["job"]]
+    return {**bands, "_colour": colours, "_ink": [look.ink_on(colour) for colour in colours]}
 
 
-def _no_bands() -> dict[str, list[Any]]:
-    return {key: [] for key in ("gpu", "start", "end", "job", "name", "user", "short", "colour")}
-
-
-def _columns(readings: Sequence[Reading]) -> dict[str, Any]:
-    """As Bokeh takes them; a gap is NaN there."""
-    found: dict[str, Any] = {"time": np.array([r.at * 1000 for r in readings], dtype=float)}
-    for metric in CHARTS:
-        place = _PLACE[metric.name]
-        values = [r.values[place] for r in readings]
-        found[metric.name] = np.array([np.nan if v is None else v / metric.divisor for v in values], dtype=float)
-    return found
+def _after(track: TrackRecord, at: float) -> TrackRecord:
+    """The part of it that is newer."""
+    first = next((i for i, t in enumerate(track.at) if t > at), len(track.at))
+    return TrackRecord(
+        gpu=track.gpu,
+        at=track.at[first:],
+        mean={name: column[first:] for name, column in track.mean.items()},
+        peak={name: column[first:] for name, column in track.peak.items()},
+    )

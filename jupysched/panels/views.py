@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from jupysched.panels.history import GpuHistory
 from jupysched.panels.training import MetricsBook
 from jupysched.wire.records import GpuRecord, JobRecord
 
@@ -29,9 +28,8 @@ class Picture(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """All that panels may read."""
+    """All that panels may read. `call` asks the daemon, and raises its errors."""
 
-    history: GpuHistory
     book: MetricsBook
     picture: Picture
     call: Callable[[Any], Awaitable[Any]]

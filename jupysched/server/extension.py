@@ -7,7 +7,6 @@ from typing import Any
 from jupyter_server.extension.application import ExtensionApp
 from jupyter_server.utils import url_path_join
 
-from jupysched.panels.history import GpuHistory
 from jupysched.panels.mount import Panels
 from jupysched.panels.training import MetricsBook
 from jupysched.server.pulse import Pulse
@@ -28,12 +27,8 @@ class JupyschedExtension(ExtensionApp):
         assert self.serverapp is not None
         self.relay = Relay(log=self.log, root=str(self.serverapp.root_dir))
         self.book = MetricsBook()
-        self.history = GpuHistory()
-        self.pulse = Pulse(relay=self.relay, book=self.book, history=self.history)
-        self.relay.on_gpus(self.history.take)
-        self.panels = Panels(
-            self.serverapp, history=self.history, book=self.book, picture=self.relay.picture, call=self.relay.call
-        )
+        self.pulse = Pulse(relay=self.relay, book=self.book)
+        self.panels = Panels(self.serverapp, book=self.book, picture=self.relay.picture, call=self.relay.call)
         self.settings.update(jupysched_relay=self.relay, jupysched_book=self.book)
 
     def initialize_handlers(self) -> None:

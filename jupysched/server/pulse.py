@@ -1,12 +1,9 @@
-"""Once a second: the newest loss of the jobs that run here, for the pages; a reading of the GPUs, for the panels.
-
-Knows relay, metrics and history; reads in a thread."""
+"""Once a second: the newest loss of the jobs that run here, for the pages. Knows relay and metrics; reads in a thread."""
 
 from __future__ import annotations
 
 import asyncio
 
-from jupysched.panels.history import GpuHistory
 from jupysched.panels.training import MetricsBook
 from jupysched.server.relay import Relay
 from jupysched.wire.browser import LossRecord
@@ -19,12 +16,11 @@ _LIVE = frozenset({"running", "stopping"})
 
 
 class Pulse:
-    """Looks at the spools of this user's running jobs while any page is there to see it; at the GPUs always."""
+    """Looks at the spools of this user's running jobs while any page is there to see it."""
 
-    def __init__(self, *, relay: Relay, book: MetricsBook, history: GpuHistory) -> None:
+    def __init__(self, *, relay: Relay, book: MetricsBook) -> None:
         self._relay = relay
         self._book = book
-        self._history = history
         self._task: asyncio.Task[None] | None = None
         #: attempts whose end has been read to the last byte
         self._settled: set[tuple[int, int]] = set()
@@ -41,8 +37,6 @@ class Pulse:
 
     async def _run(self) -> None:
         while True:
-            if not self._relay.picture.down:
-                self._history.carry_on()
             if self._relay.is_watched():
                 await self._look()
             await asyncio.sleep(LOOK_S)

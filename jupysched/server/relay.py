@@ -9,7 +9,6 @@ import contextlib
 import getpass
 import logging
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from jupysched.server.picture import Picture
 from jupysched.wire import requests as ask
 from jupysched.wire.browser import LossRecord
 from jupysched.wire.messages import Push
-from jupysched.wire.records import GpuRecord, JobRecord
+from jupysched.wire.records import JobRecord
 
 #: a verb that is not answered in this time is an error, not a page that hangs
 ANSWER_S = 20.0
@@ -44,7 +43,6 @@ class Relay:
         self._calls = AsyncClient(socket=path)
         self._connecting = asyncio.Lock()
         self._wake: set[asyncio.Event] = set()
-        self._gpu_readers: set[Callable[[list[GpuRecord]], None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._try_now = asyncio.Event()
 
@@ -74,10 +72,6 @@ class Relay:
     def is_watched(self) -> bool:
         """Is any page there to see it?"""
         return bool(self._wake)
-
-    def on_gpus(self, reader: Callable[[list[GpuRecord]], None]) -> None:
-        """Call `reader` with every reading of the GPUs (about one a second)."""
-        self._gpu_readers.add(reader)
 
     def tell_losses(self, losses: list[LossRecord]) -> None:
         """New last values of some jobs."""
@@ -159,15 +153,8 @@ class Relay:
             if page.jobs and page.jobs[-1].state in ("succeeded", "failed", "cancelled"):
                 break  # what follows has ended, and longer ago
         self.picture.afresh(daemon=daemon, jobs=jobs.values(), gpus=gpus, total=total)
-        self._readings(gpus)
         self._publish()
 
     def _take(self, push: Push) -> None:
         self.picture.changed(jobs=push.jobs, forgotten=push.forgotten, gpus=push.gpus or None)
-        if push.gpus:
-            self._readings(push.gpus)
         self._publish()
-
-    def _readings(self, gpus: list[GpuRecord]) -> None:
-        for reader in self._gpu_readers:
-            reader(gpus)

@@ -1,0 +1,98 @@
+"""What all panels are put together from: a page that is kept true, rows of controls, tables. Knows Bokeh; knows no jobs or GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from bokeh.document import Document
+from bokeh.models import Column, ColumnDataSource, DataTable, Div, RadioButtonGroup, Row, TableColumn
+
+from jupysched.core.errors import JupyschedError
+from jupysched.panels import look
+from jupysched.panels.files import Sources, csv_button, png_button
+
+
+class Page:
+    """One open panel. It is filled as soon as it stands, so that opening it keeps nobody waiting."""
+
+    def __init__(self, document: Document, *, title: str, file_name: str) -> None:
+        self.document = document
+        self.theme = look.theme_of(document)
+        self.file_name = file_name
+        #: what is drawn, and what its picture shows
+        self.charts = Column(children=[self.text("")], sizing_mode="stretch_width")
+        self._trouble = self.text("")
+        self._buttons = Row(children=[])
+        look.dress(document, self.theme, title)
+
+    def show(self, head: Sequence[Any], *below: Any, sources: Sources, above: Sequence[Any] = ()) -> None:
+        """Stand there: controls and the buttons that save it in one row, charts, and what stands below them."""
+        self.save(sources)
+        row = Row(children=[*head, self._buttons], sizing_mode="stretch_width", styles=look.WRAP)
+        self.document.add_root(
+            Column(children=[*above, row, self._trouble, self.charts, *below], sizing_mode="stretch_width")
+        )
+
+    def save(self, sources: Sources) -> None:
+        """From now on the buttons save these."""
+        self._buttons.children = [
+            csv_button(sources, name=self.file_name, theme=self.theme),
+            png_button(self.charts, name=self.file_name, theme=self.theme),
+        ]
+
+    def keep_true(self, tick: Callable[[], Awaitable[None]], *, period_ms: int) -> None:
+        """Call `tick` now and again and again. While the daemon is away the panel says so, and shows what it had."""
+
+        async def guarded() -> None:
+            try:
+                await tick()
+                said = ""
+            except JupyschedError as error:
+                said = f"{error.sentence} What is shown is from before."
+            say(self._trouble, said)
+
+        self.document.add_next_tick_callback(guarded)
+        self.document.add_periodic_callback(guarded, period_ms)
+
+    def text(self, html: str) -> Div:
+        """A block of text over the whole width."""
+        return Div(text=html, visible=bool(html), sizing_mode="stretch_width", stylesheets=[look.style(self.theme)])
+
+    def ranges(self, labels: Sequence[str], chosen: Callable[[int], Any], *, active: int = 0) -> RadioButtonGroup:
+        """A choice of times."""
+        made = RadioButtonGroup(
+            labels=list(labels), active=active, width=58 * len(labels), stylesheets=[look.style(self.theme)]
+        )
+        made.on_change("active", lambda _a, _o, new: chosen(int(new)))
+        return made
+
+    def table(self, source: ColumnDataSource, titles: Mapping[str, Any], *, height: int) -> DataTable:
+        """`titles`: column -> its title, or (title, how its values are written)."""
+        columns = []
+        for name, title in titles.items():
+            words, formatter = title if isinstance(title, tuple) else (title, None)
+            more = {} if formatter is None else {"formatter": formatter}
+            columns.append(TableColumn(field=name, title=words, **more))
+        return DataTable(
+            source=source,
+            columns=columns,
+            height=height,
+            index_position=None,
+            reorderable=False,
+            sizing_mode="stretch_width",
+            stylesheets=[look.style(self.theme), look.table_style(self.theme)],
+        )
+
+
+def say(block: Div, html: str) -> None:
+    """Let a block of text say this; one that says nothing takes no room."""
+    if block.text != html:
+        block.update(text=html, visible=bool(html))
+
+
+def fill(source: ColumnDataSource, rows: Sequence[Any], names: Sequence[str]) -> None:
+    """Put rows into a source, if they are other rows."""
+    data = {name: [getattr(row, name) for row in rows] for name in names}
+    if repr(data) != repr(dict(source.data)):
+        source.data = data
