@@ -200,9 +200,9 @@ def _follow_transformers(module: ModuleType) -> None:
 # --- accelerate ----------------------------------------------------------------------------------------------------------
 
 
-def _tracked(accelerator: Any, values: Mapping[str, Any], step: Any = None, *_: Any, **__: Any) -> Told | None:
+def _tracked(loop: Any, values: Mapping[str, Any], step: Any = None, *_: Any, **__: Any) -> Told | None:
     """What goes to every GeneralTracker."""
-    if not accelerator.is_main_process:
+    if not loop.is_main_process:
         return None
     flat: dict[str, Any] = {}
     for name, value in values.items():
