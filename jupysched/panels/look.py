@@ -4,6 +4,7 @@ Plots are put together from their parts instead of by `figure()`: a document wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -189,12 +190,14 @@ class Chart:
         return self.plot
 
     def _calm(self, item: LegendItem) -> None:
-        """Let the entry speak for its lines through one that has no data: a legend is drawn anew, and the page laid out
+        """Let the entry speak for its lines through one that is never drawn: a legend is drawn anew, and the page laid out
         anew, with everything that comes in for a line that it knows."""
         lines = [r for r in item.renderers if isinstance(r.glyph, Line)]
         if len(lines) != len(item.renderers) or not lines:
             return
-        stand_in = GlyphRenderer(data_source=ColumnDataSource({lines[0].glyph.x: [], lines[0].glyph.y: []}))
+        # With no row at all Bokeh would leave the entry without a sign of its line.
+        nowhere = ColumnDataSource({lines[0].glyph.x: [math.nan], lines[0].glyph.y: [math.nan]})
+        stand_in = GlyphRenderer(data_source=nowhere)
         stand_in.glyph = lines[0].glyph
         self.plot.renderers.append(stand_in)
 
@@ -300,6 +303,7 @@ def _ticker(is_log: bool) -> Any:  # noqa: FBT001  one caller
 
 def _clock() -> DatetimeTickFormatter:
     return DatetimeTickFormatter(
+        milliseconds="%H:%M:%S.%3N",
         seconds="%H:%M:%S",
         minsec="%H:%M:%S",
         minutes="%H:%M",

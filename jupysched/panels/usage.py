@@ -47,7 +47,7 @@ class View:
         self._world = world
         self._page = Page(document, title="GPU usage", file_name="gpu-usage")
         self._days = RANGES[0][1]
-        self._bars = ColumnDataSource({"day": []})
+        self._bars = ColumnDataSource({"day": [], "date": []})
         self._shares = ColumnDataSource({"user": [], "part": [], "share": []})
         self._people = ColumnDataSource({name: [] for name in facts.Person._fields})
         self._by_day = ColumnDataSource({name: [] for name in facts.Day._fields})
@@ -127,7 +127,7 @@ class View:
             self._users, self._is_drawn = names, True
             charts.children = [self._by_day_chart(days), self._share_chart()] if names else [self._nothing()]
         elif names:
-            charts.children[0].x_range.factors = days
+            charts.children[0].x_range.factors = _places(days)
 
     def _nothing(self) -> Any:
         return self._page.text("No job has run yet.")
@@ -135,11 +135,15 @@ class View:
     def _by_day_chart(self, days: list[str]) -> Any:
         theme = self._page.theme
         made = look.chart(
-            "GPU-hours by user and day", theme, height=250, x_range=FactorRange(factors=days), is_time=False
+            "GPU-hours by user and day",
+            theme,
+            height=250,
+            x_range=FactorRange(factors=_places(days), group_padding=0.2),
+            is_time=False,
         )
         plot = made.plot
         plot.below.clear()
-        look.categories(plot, CategoricalAxis(major_label_orientation=0.6 if len(days) > 10 else 0.0), theme)
+        look.categories(plot, CategoricalAxis(group_text_color=theme.soft, separator_line_color=theme.rule), theme)
         for index, name in enumerate(self._users):
             glyph = VBar(
                 x="day",
@@ -154,7 +158,7 @@ class View:
             renderer = GlyphRenderer(data_source=self._bars, glyph=glyph, name=name)
             plot.renderers.append(renderer)
             made.entry(name, renderer)
-            tips = [("", "$name"), ("", f"@hours{index}{{0.00}} GPU-hours"), ("", "@day")]
+            tips = [("", "$name"), ("", f"@hours{index}{{0.00}} GPU-hours"), ("", "@date")]
             plot.add_tools(HoverTool(renderers=[renderer], tooltips=tips))
         return made.with_legend()
 
@@ -199,7 +203,7 @@ def idle_words(idle: Sequence[IdleRecord]) -> str:
 
 def _stacks(rows: Sequence[facts.Day], days: list[str], names: Sequence[str], others: set[str]) -> dict[str, list[Any]]:
     """Bars on top of each other, a pair of columns a user."""
-    data: dict[str, list[Any]] = {"day": days}
+    data: dict[str, list[Any]] = {"day": _places(days), "date": days}
     below = [0.0] * len(days)
     for index, name in enumerate(names):
         of = others if name == OTHERS and others else {name}
@@ -209,6 +213,11 @@ def _stacks(rows: Sequence[facts.Day], days: list[str], names: Sequence[str], ot
         data[f"top{index}"] = below
         data[f"hours{index}"] = hours
     return data
+
+
+def _places(days: Sequence[str]) -> list[tuple[str, str]]:
+    """Month and day of each: a month of full dates would stand on top of each other."""
+    return [(date.fromisoformat(day).strftime("%b %Y"), day[-2:]) for day in days]
 
 
 def _last_days(count: int) -> list[str]:
