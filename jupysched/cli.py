@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from jupysched import __version__, admin, places, words
@@ -270,4 +271,7 @@ def _simulate(rest: list[str]) -> int:
 
 
 def _bench(rest: list[str]) -> int:
+    if find_spec("benchmarks") is None and not os.path.isdir("benchmarks"):
+        print("jupysched: the benchmarks lie in a clone of jupysched; run `jupysched bench` there.", file=sys.stderr)
+        return 1
     return subprocess.call([sys.executable, "-m", "benchmarks", *rest])

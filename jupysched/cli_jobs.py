@@ -82,6 +82,6 @@ def _newest(client: Client) -> int:
 def in_a_terminal(sentence: str) -> str:
     """Where an error names a magic, the verb that does the same here."""
     said = sentence.replace("`%gpujobs`", "`jupysched queue`").replace(
-        "`%%gpujob?` lists", "`%%gpujob?` in a notebook lists"
+        "`%%gpujob?` lists", "`jupysched submit --help` lists"
     )
     return said.replace("`%gpujob ", "`jupysched ")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from jupysched import words
 from jupysched.client import Client
+from jupysched.core.errors import BadRequest
 from jupysched.magic.api import RESULT
 from jupysched.wire.records import JobRecord
 
@@ -23,7 +25,7 @@ def find_notebook() -> Path:
     ):
         if (folder / NOTEBOOK).exists():
             return folder / NOTEBOOK
-    raise FileNotFoundError(NOTEBOOK)
+    raise BadRequest(f"The quick start ({NOTEBOOK}) lies neither here nor beside the package.")
 
 
 def run(output: str) -> int:
@@ -33,7 +35,9 @@ def run(output: str) -> int:
     from nbclient.exceptions import CellExecutionError
     from nbconvert import HTMLExporter
 
-    path = find_notebook()
+    path, folder = find_notebook(), Path(output).resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise BadRequest(f"{output} cannot be written: {folder} is no folder that you may write to.")
     client = Client()
     daemon = client.hello()
     print(

@@ -9,7 +9,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from jupysched.core.errors import DaemonMissing
+from jupysched.core.errors import ClusterError, DaemonMissing
 from jupysched.transport import Connection
 
 #: where an admin's shared daemon listens
@@ -28,9 +28,12 @@ def home() -> Path:
         path = base / "jupysched"
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
+    except OSError as error:
         if chosen:
-            raise
+            raise ClusterError(
+                f"JUPYSCHED_HOME is {chosen}, and that directory cannot be made: {error.strerror}.",
+                hint="Set it to a directory of yours.",
+            ) from None
         path = Path("/var/tmp") / f"jupysched-{os.getuid()}"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.stat().st_uid != os.getuid():

@@ -101,6 +101,12 @@ def from_job(ename: str, evalue: str, traceback: list[str]) -> BaseException:
     return error  # type: ignore[no-any-return]
 
 
+def only_the_waiting(record: JobRecord) -> BaseException:
+    """What is raised where the reader pressed stop while a program waited for a job."""
+    said = f"job {record.id} ({record.name}) goes on; its cancel() ends it."
+    return from_job("KeyboardInterrupt", said, [f"\x1b[31mKeyboardInterrupt\x1b[39m: {said}"])
+
+
 def interrupted(end: dict[str, Any] | None) -> BaseException:
     """What a cell raises whose reader pressed stop."""
     if end is not None and end.get("ename") == "KeyboardInterrupt":

@@ -14,7 +14,7 @@ from jupysched import phrases, spool, words
 from jupysched.core.errors import JupyschedError, NotYours
 from jupysched.magic import card
 from jupysched.magic.collected import Output, outputs_of
-from jupysched.magic.failure import NotReturned, NotYetEnded, of_job
+from jupysched.magic.failure import NotReturned, NotYetEnded, of_job, only_the_waiting
 from jupysched.magic.frames import RESULT
 from jupysched.magic.results import Results, Said
 from jupysched.magic.tracked import Facts, Tracked, has_ended
@@ -200,18 +200,22 @@ class Job:
         """Wait until it has ended; False if it has not after `timeout` seconds. Its results are in the notebook then.
 
         What a submitted function prints appears under the first cell that waits for it, live."""
-        if not self.has_place:
-            self._desk.accompany(self)
-        if self.tracked is not None and not self.tracked.ended.wait(timeout):
-            return False
-        if not has_ended(self.record):
-            self._desk.follow(self)
-            assert self.tracked is not None
-            if not self.tracked.ended.wait(timeout):
+        try:
+            if not self._has_ended_within(timeout):
                 return False
+        except KeyboardInterrupt:
+            raise only_the_waiting(self._last) from None
         if threading.current_thread() is threading.main_thread():
             self._desk.land(self)
         return True
+
+    def _has_ended_within(self, timeout: float | None) -> bool:
+        if not self.has_place:
+            self._desk.accompany(self)
+        if not has_ended(self.record):
+            self._desk.follow(self)
+        # One that is followed has ended when the last of its outputs is out.
+        return self.tracked is None or self.tracked.ended.wait(timeout)
 
     def result(self, timeout: float | None = None) -> Any:
         """What came back, by name, after waiting for it; of a function, what it returned.

@@ -14,7 +14,7 @@ from jupysched.magic import preview
 from jupysched.magic.args import Asked
 from jupysched.magic.desk import Desk
 from jupysched.magic.submit import dry_run, submit
-from jupysched.magic.work import refuse_file
+from jupysched.magic.work import RUNS_NOTEBOOKS
 from jupysched.wire.records import JobRecord
 
 
@@ -36,7 +36,7 @@ class Script:
 def read_script(path: str, args: Sequence[str] = ()) -> Script:
     """The script. Raises BadRequest for what is no Python file, with the line that is wrong."""
     if path.lower().endswith(".ipynb"):
-        raise refuse_file(path)
+        raise BadRequest(f"{path} is a notebook, no Python program.", hint=RUNS_NOTEBOOKS)
     try:
         with tokenize.open(path) as file:
             source = file.read()

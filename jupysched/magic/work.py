@@ -16,6 +16,9 @@ _EXPECTED = "jupysched.submit takes a function, or the text of a cell"
 _PROGRAMS = (".py", ".ipy", ".ipynb", ".sh")
 
 
+RUNS_NOTEBOOKS = "`jupyter execute` runs it; its %%gpujob cells are queued, and each waits for its job."
+
+
 def is_empty(text: str) -> bool:
     """Is there nothing to run?"""
     return not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
@@ -27,13 +30,13 @@ def check_text(text: str) -> None:
         raise BadRequest("The text is empty: there is nothing to run.")
     word = text.strip()
     if "\n" not in word and word.lower().endswith(_PROGRAMS) and not set("()=") & set(word):
-        raise refuse_file(word)
+        raise _file(word)
 
 
 def check_call(work: Any, args: Sequence[Any], kwargs: Any) -> None:
     """Raises BadRequest for what cannot be called so."""
     if isinstance(work, os.PathLike):
-        raise refuse_file(os.fspath(work))
+        raise _file(os.fspath(work))
     if not callable(work):
         raise BadRequest(f"{_EXPECTED}; this is {_a(type(work).__name__)}.", hint=_hint(work))
     if kwargs is None:
@@ -48,13 +51,12 @@ def check_call(work: Any, args: Sequence[Any], kwargs: Any) -> None:
         signature.bind(*args, **kwargs)
     except TypeError as error:
         name = getattr(work, "__name__", type(work).__name__)
-        raise BadRequest(f"{name}{signature} cannot be called with what was given: {error}.") from None
+        raise BadRequest(f"{name}{_short(signature)} cannot be called with what was given: {error}.") from None
 
 
-def refuse_file(path: str) -> BadRequest:
-    """What is said of a file's name in the wrong place."""
+def _file(path: str) -> BadRequest:
     if path.lower().endswith(".ipynb"):
-        hint = "A notebook queues its own cells: `jupyter execute` runs it, and its %%gpujob cells wait for their jobs."
+        hint = RUNS_NOTEBOOKS
     else:
         hint = f"In a terminal: `jupysched submit {shlex.quote(path)}`. Here: import it, and submit its function."
     return BadRequest(f"{_EXPECTED}; {path!r} is the name of a file.", hint=hint)
@@ -66,6 +68,11 @@ def _hint(work: object) -> str:
     if isinstance(work, (list, tuple, set, dict)):
         return "Submit each by itself: [jupysched.submit(function, part) for part in parts]."
     return "Leave the brackets away: jupysched.submit(function, argument), not jupysched.submit(function(argument))."
+
+
+def _short(signature: object) -> str:
+    text = " ".join(str(signature).split())
+    return text if len(text) <= 80 else f"{text[:78]}…)"
 
 
 def _a(kind: str) -> str:

@@ -128,7 +128,7 @@ def test_an_interrupt_cancels_what_is_waited_for(folder: Path) -> None:
         (("inner",), "inner cannot be read: Is a directory."),
         (("--gpus", "banana", "good.py"), "--gpus is 'banana'; expected a whole number"),
         (("--gpu", "2", "good.py"), "there is no option --gpu; did you mean --gpus?"),
-        (("lesson.ipynb",), "A notebook queues its own cells"),
+        (("lesson.ipynb",), "lesson.ipynb is a notebook, no Python program. `jupyter execute` runs it"),
         ((), "required: FILE"),
     ],
 )

@@ -152,6 +152,17 @@ def test_the_sites_past_is_a_trace_that_the_simulator_reads(run, job, tmp_path):
     assert "cannot be written" in run("history", "export", "/nowhere/past.csv")[2]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("queue",), "and that directory cannot be made"), (("demo", "--output", "/nowhere/x.html"), "cannot be written")],
+)
+def test_a_place_that_cannot_be_written_is_a_sentence(run, monkeypatch, words, said):
+    if words == ("queue",):
+        monkeypatch.setenv("JUPYSCHED_HOME", "/proc/nowhere")
+    code, out, err = run(*words)
+    assert (True, "", True) == (code in (1, 2), out, said in err)
+
+
 def test_doctor_says_what_it_looked_at(run):
     code, out, _ = run("doctor")
     assert (0, True) == (code, "CPU slots (no GPU was found)" in out)

@@ -120,6 +120,30 @@ def test_waiting_in_vain_is_a_sentence_and_the_job_goes_on(notebook: Notebook) -
     assert (caught.result or "").split(" · ")[2].startswith(("stopping", "cancelled"))
 
 
+def test_threads_wait_as_well_and_print_nowhere(notebook: Notebook) -> None:
+    notebook.run("import jupysched, time\nfrom concurrent.futures import ThreadPoolExecutor")
+    seen = notebook.run(
+        "def slow(x):\n    time.sleep(0.3)\n    print('slow', x)\n    return x\n"
+        "jobs = [jupysched.submit(slow, n) for n in range(2)]\n"
+        "with ThreadPoolExecutor() as pool:\n    found = list(pool.map(lambda job: job.result(), jobs))\nfound"
+    )
+    assert (seen.stdout, seen.result) == ("", "\n[0, 1]")
+    again = notebook.run("import asyncio\nawait asyncio.gather(*jobs)")
+    assert (sorted(again.stdout.splitlines()), again.result) == (["slow 0", "slow 1"], "\n[0, 1]")
+
+
+def test_stop_ends_the_waiting_and_not_the_job(notebook: Notebook) -> None:
+    notebook.run(FUNCTION)
+    seen = notebook.run("job = jupysched.submit(work, 1)\njob.result()", interrupts_s=(1.5,))
+    assert seen.error is not None
+    assert seen.error["ename"] == "KeyboardInterrupt"
+    assert "goes on; its cancel() ends it." in seen.error["evalue"]
+    assert len(seen.error["traceback"]) == 1
+    with open(notebook.folder / "go", "w") as go:
+        go.write("!")
+    assert notebook.run("job.result()").result == "\n2"
+
+
 def test_cancelling_what_is_over_says_so_and_harms_nothing(notebook: Notebook) -> None:
     notebook.run("import jupysched\njob = jupysched.submit(lambda: 1)\njob.result()")
     said = "has ended already (succeeded in 0:00); there is nothing to cancel."
