@@ -24,6 +24,7 @@ class Page:
         self.charts = Column(children=[self.text("")], sizing_mode="stretch_width")
         self._trouble = self.text("")
         self._buttons = Row(children=[])
+        self._guarded: Callable[[], Awaitable[None]] | None = None
         look.dress(document, self.theme, title)
 
     def show(self, head: Sequence[Any], *below: Any, sources: Sources, above: Sequence[Any] = ()) -> None:
@@ -52,8 +53,14 @@ class Page:
                 said = f"{error.sentence} What is shown is from before."
             say(self._trouble, said)
 
-        self.document.add_next_tick_callback(guarded)
+        self._guarded = guarded
+        self.again()
         self.document.add_periodic_callback(guarded, period_ms)
+
+    def again(self) -> None:
+        """Do not wait for the next time: somebody chose something else."""
+        if self._guarded is not None:
+            self.document.add_next_tick_callback(self._guarded)
 
     def text(self, html: str) -> Div:
         """A block of text over the whole width."""

@@ -109,7 +109,7 @@ class View:
 
     def _show_range(self, index: int) -> None:
         self._span_s = RANGES[index][1]
-        self._page.document.add_next_tick_callback(self._tick)
+        self._page.again()
 
     async def _tick(self) -> None:
         now = time.time()

@@ -100,7 +100,7 @@ class View:
 
     def _show_range(self, index: int) -> None:
         self._days = RANGES[index][1]
-        self._page.document.add_next_tick_callback(self._tick)
+        self._page.again()
 
     async def _tick(self) -> None:
         report: UsageReport = await self._world.call(ask.UsageReport(days=self._days))

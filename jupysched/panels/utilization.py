@@ -147,7 +147,7 @@ class View:
     def _show_range(self, index: int) -> None:
         self._range = index
         self._asked_at = 0.0
-        self._page.document.add_next_tick_callback(self._tick)
+        self._page.again()
 
     async def _tick(self) -> None:
         now = time.time()
