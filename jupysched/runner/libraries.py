@@ -44,7 +44,7 @@ class _Outer(threading.local):
 
 _outer = _Outer()
 #: the last value and step of each metric: what is logged twice is reported once
-_last: dict[str, tuple[float, str]] = {}
+_last: dict[str, tuple[Any, float]] = {}
 _noted: set[str] = set()
 
 
@@ -67,8 +67,30 @@ def _note(library: str, error: Exception) -> None:
 # --- what is common to all -----------------------------------------------------------------------------------------------
 
 
+def _cover_innermost(owner: Any, method: str, read: Read) -> None:
+    """Have each call of this method read first; it calls nothing that logs, and is called most.
+
+    Raises AttributeError where the library has no such method: a version that we do not know.
+    """
+    original = getattr(owner, method)
+    library = owner.__module__
+
+    @functools.wraps(original)
+    def covered(*args: Any, **kwargs: Any) -> Any:
+        if metrics.is_connected() and not _outer.is_mute:
+            try:
+                told = read(*args, **kwargs)
+                if told is not None:
+                    _report(told)
+            except Exception as error:
+                _note(library, error)
+        return original(*args, **kwargs)
+
+    setattr(owner, method, covered)
+
+
 def _cover(owner: Any, method: str, read: Read | None) -> None:
-    """Have each call of this method read first; with None, what is said inside such a call is not reported at all.
+    """Have each call of this method read first, and what is said inside the call reported only where it is new; with None, not at all.
 
     Raises AttributeError where the library has no such method: a version that we do not know.
     """
@@ -84,7 +106,7 @@ def _cover(owner: Any, method: str, read: Read | None) -> None:
             try:
                 told = read(*args, **kwargs)
                 if told is not None:
-                    _report(told)
+                    _outer.said = (*before[0], frozenset(map(_same, _report(told).items())))
             except Exception as error:
                 _note(library, error)
         try:
@@ -95,17 +117,17 @@ def _cover(owner: Any, method: str, read: Read | None) -> None:
     setattr(owner, method, covered)
 
 
-def _report(told: Told) -> None:
-    """Report what is new, and remember it for the libraries that are called from here."""
+def _report(told: Told) -> dict[str, float]:
+    """Report what is new; return all that was said."""
     values: dict[str, float] = {}
     for name, value in told.values.items():
         number = _number(value)
         if number is not None:
             values[str(name)] = number
     new = {name: value for name, value in values.items() if _is_metric(name) and _is_new(name, value, told.step)}
-    _outer.said = (*_outer.said, frozenset(map(_same, values.items())))
     if new:
         metrics.report(new, step=told.step, epoch=told.epoch)
+    return values
 
 
 def _is_metric(name: str) -> bool:
@@ -125,7 +147,7 @@ def _is_new(name: str, value: float, step: Any) -> bool:
         return False
     if step is None:
         return True
-    place = (step, repr(value))
+    place = (step, value)
     if _last.get(name) == place:
         return False
     _last[name] = place
@@ -156,8 +178,8 @@ def _scalars(_writer: Any, main_tag: str, tag_scalar_dict: Any, global_step: Any
 
 def _follow_tensorboard(module: ModuleType) -> None:
     writer = module.SummaryWriter
-    _cover(writer, "add_scalar", _scalar)
-    _cover(writer, "add_scalars", _scalars)
+    _cover_innermost(writer, "add_scalar", _scalar)
+    _cover_innermost(writer, "add_scalars", _scalars)
     # The metrics of hyper-parameters repeat what was logged, or sum it up: they belong to no step.
     _cover(writer, "add_hparams", None)
 

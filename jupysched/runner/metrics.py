@@ -32,6 +32,7 @@ _folder: str | None = None
 _owner = 0
 _waiting: deque[Reported] = deque()
 _sending = threading.RLock()
+_is_sending = False
 _next_at = 0.0
 #: names under which the job's own code reports; what a library logs under them is the same again
 stated_by_log: set[str] = set()
@@ -72,15 +73,21 @@ def report(values: Mapping[str, Any], *, step: Any = None, epoch: Any = None) ->
 
 def _send_waiting() -> None:
     """Send what waits, in the order in which it was reported; in a forked child it is the parent's to send."""
-    global _next_at  # noqa: PLW0603
+    global _next_at, _is_sending  # noqa: PLW0603
     if not _waiting or _channel is None or os.getpid() != _owner:
         return
     with _sending:
-        # Taken one by one: another thread may report meanwhile.
-        sent = [_waiting.popleft() for _ in range(len(_waiting))]
-        _next_at = time.time() + GATHER_S
-        if sent:
-            _channel.send(Kind.METRICS, points.content(sent))
+        if _is_sending:
+            return  # to send flushes the channel, which asks for what waits: the next turn is after this one
+        _is_sending = True
+        try:
+            # Taken one by one: another thread may report meanwhile.
+            sent = [_waiting.popleft() for _ in range(len(_waiting))]
+            _next_at = time.time() + GATHER_S
+            if sent:
+                _channel.send(Kind.METRICS, points.content(sent))
+        finally:
+            _is_sending = False
 
 
 def note(text: str) -> None:
