@@ -49,7 +49,9 @@ class View:
         self._newest: dict[str, float] = {}
         #: until when readings were asked for, and how far apart they were; none yet
         self._asked_at, self._step_s = 0.0, 1.0
-        self._stand(list(world.picture.gpus), {})
+        # The charts come with their first readings: drawn empty before, they would be drawn twice.
+        self._page.show([self._head], self._said, sources=[])
+        self._meet(list(world.picture.gpus))
         self._page.keep_true(self._tick, period_ms=PERIOD_MS)
 
     @property
@@ -58,22 +60,21 @@ class View:
 
     # --- what stands where ---------------------------------------------------------------------------------------------
 
-    def _stand(self, gpus: list[GpuRecord], tracks: dict[str, TrackRecord]) -> None:
-        """The charts anew, when there are other GPUs or other things are told."""
-        self._gpus = gpus
-        self._metrics = [m for m in past.CHARTS if any(past.is_told(m, g, tracks.get(g.id)) for g in gpus)]
-        nothing = TrackRecord(gpu="", at=[], mean={}, peak={})
-        self._lines = {
-            g.id: ColumnDataSource(past.columns(tracks.get(g.id, nothing), self._metrics, step_s=self._step_s))
-            for g in gpus
-        }
+    def _meet(self, gpus: list[GpuRecord]) -> None:
+        """There are other GPUs than before: everything is to be asked and drawn anew."""
+        self._gpus, self._metrics, self._lines, self._newest = gpus, [], {}, {}
+        self._asked_at = 0.0
         say(self._said, self._sentence())
-        self._page.charts.children = [self._holders(), *self._make_charts()] if gpus else [self._page.text("")]
-        sources = [*((self._label(g), self._lines[g.id]) for g in gpus), ("", self._bands)]
-        if self._page.document.roots:
-            self._page.save(sources)
-        else:
-            self._page.show([self._head], self._said, sources=sources)
+        self._page.charts.children = [self._page.text("")]
+
+    def _stand(self, tracks: dict[str, TrackRecord]) -> None:
+        """The charts anew, when there are other GPUs or other things are told."""
+        self._lines = {g.id: ColumnDataSource(self._columns(tracks.get(g.id))) for g in self._gpus}
+        self._page.charts.children = [self._holders(), *self._make_charts()]
+        self._page.save([*((self._label(g), self._lines[g.id]) for g in self._gpus), ("", self._bands)])
+
+    def _columns(self, track: TrackRecord | None) -> dict[str, Any]:
+        return past.columns(track or TrackRecord(gpu="", at=[], mean={}, peak={}), self._metrics, step_s=self._step_s)
 
     def _sentence(self) -> str:
         if not self._gpus:
@@ -153,8 +154,7 @@ class View:
         now = time.time()
         gpus = list(self._world.picture.gpus)
         if [g.id for g in gpus] != [g.id for g in self._gpus]:
-            self._stand(gpus, {})
-            self._asked_at = 0.0
+            self._meet(gpus)
         if not gpus or now - self._asked_at < max(UPDATE_S, self._step_s) - 0.5:
             return
         if self._asked_at:
@@ -169,13 +169,13 @@ class View:
         self._step_s = found.step_s
         tracks = {track.gpu: track for track in found.tracks}
         told = [m for m in past.CHARTS if any(past.is_told(m, g, tracks.get(g.id)) for g in self._gpus)]
-        if told != self._metrics:
-            self._stand(self._gpus, tracks)
-        for gpu in self._gpus:
-            track = tracks.get(gpu.id)
-            if track is not None:
-                self._lines[gpu.id].data = past.columns(track, self._metrics, step_s=found.step_s)
-                self._newest[gpu.id] = track.at[-1] if track.at else now - span_s
+        if told != self._metrics or not self._lines:
+            self._metrics = told
+            self._stand(tracks)
+        else:
+            for gpu in self._gpus:
+                self._lines[gpu.id].data = self._columns(tracks.get(gpu.id))
+        self._newest = {g.id: (tracks[g.id].at or [now - span_s])[-1] for g in self._gpus if g.id in tracks}
         self._move(now, found)
 
     async def _more(self, now: float) -> None:
