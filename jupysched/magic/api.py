@@ -90,7 +90,7 @@ def gpus() -> list[GpuRecord]:
 
 def _keep(job: Job) -> Job:
     job.has_place = False
-    desk().jobs[job.id] = job
+    desk().keep(job)
     return job
 
 

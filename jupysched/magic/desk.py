@@ -170,13 +170,17 @@ class Desk:
         self.follow(held, cell=cell, attempts_seen=seen)
 
     def add(self, job: Job, cell: AnyCell) -> None:
-        """Keep a job of this kernel, and the cell in which its card stands.
+        """Keep a job of this kernel, and the cell in which its card stands."""
+        self.keep(job)
+        self._cells[job.id] = cell
+
+    def keep(self, job: Job) -> None:
+        """Keep a job of this kernel.
 
         What the older ones brought is in the notebook; holding it here as well would keep memory that the notebook lets go."""
         for number in sorted(self.jobs)[:-KEPT_RESULTS]:
             self.jobs[number].values = None
         self.jobs[job.id] = job
-        self._cells[job.id] = cell
 
     def follow(
         self,

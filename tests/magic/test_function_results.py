@@ -8,7 +8,7 @@ import pytest
 
 from jupysched.core.errors import BadRequest
 from jupysched.magic import api
-from jupysched.magic.desk import Desk
+from jupysched.magic.desk import KEPT_RESULTS, Desk
 from jupysched.magic.failure import NotReturned
 from jupysched.magic.job import Job
 from jupysched.magic.submit import NotPicklable
@@ -123,3 +123,12 @@ def test_an_option_that_a_function_cannot_have_is_refused(
 ) -> None:
     with pytest.raises(BadRequest, match=said):
         api.submit(lambda: 1, **options)
+
+
+def test_what_older_jobs_returned_is_read_again_and_not_held_for_ever(desk: Desk, twin: TwinDaemon) -> None:
+    first = called(desk, twin, lambda: [5])
+    assert first.result() is first.result()
+    for _ in range(KEPT_RESULTS + 1):
+        api.submit(lambda: 1)
+    assert first.values is None
+    assert first.result() == [5]
