@@ -74,8 +74,9 @@ def report(values: Mapping[str, Any], *, step: Any = None, epoch: Any = None) ->
 def _send_waiting() -> None:
     """Send what waits, in the order in which it was reported; in a forked child it is the parent's to send."""
     global _next_at, _is_sending  # noqa: PLW0603
-    if not _waiting or _channel is None or os.getpid() != _owner:
+    if _channel is None or os.getpid() != _owner:
         return
+    # Also where nothing waits: who flushes at the end of the process must wait for the thread that sends.
     with _sending:
         if _is_sending:
             return  # to send flushes the channel, which asks for what waits: the next turn is after this one
