@@ -90,7 +90,8 @@ def _signalled(number: int, words: Mapping[str, Any], *, stopped: bool) -> tuple
     if number != signal.SIGKILL:
         return f"{what}: {SIGNALS[number]}." if number in SIGNALS else f"{what}.", False
     used = _number(words.get("max_rss_bytes"))
-    held = f" It held up to {used / GIB:.1f} GiB." if used else ""
+    # Less than this says nothing about memory.
+    held = f" It held up to {used / GIB:.1f} GiB." if used and used >= GIB / 10 else ""
     if used and used >= MEMORY_SUSPECT * memory_limit_bytes():
         return f"{what}: most likely the machine's memory (RAM) ran out.{held}", True
     return f"{what} from outside; the system does that when memory (RAM) runs out.{held}", False

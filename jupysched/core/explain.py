@@ -29,6 +29,9 @@ class Explanation:
     expected_start_from: float | None = None
 
 
+_STARTS = "starts now"
+
+
 def explain(state: State, job_id: JobId, *, now: float) -> Explanation:
     """Return the reason and one sentence for a job in any state."""
     job = state.jobs[job_id]
@@ -62,7 +65,10 @@ def _pending(state: State, job: Job, now: float) -> Explanation:
     reason, sentence = _waits(state, job, position or 1, now)
     return Explanation(
         reason=reason,
-        sentence=sentence + _moved(job, now) + _when(soon, late, now) + _help(state, job, now),
+        sentence=sentence
+        + _moved(job, now)
+        + _when(soon, late, now)
+        + ("" if sentence == _STARTS else _help(state, job, now)),
         position=position,
         expected_start_at=None if math.isinf(late) else late,
         expected_start_from=None if math.isinf(soon) else soon,
@@ -141,7 +147,7 @@ def _waits(state: State, job: Job, position: int, now: float) -> tuple[Reason, s
         sentence += f"; {ending}"
     fits = room.place(request) is not None
     if fits and position == 1:
-        return Reason.RESOURCES, "starts now"
+        return Reason.RESOURCES, _STARTS
     return (Reason.PRIORITY if position > 1 else Reason.RESOURCES), sentence
 
 

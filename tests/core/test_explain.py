@@ -35,6 +35,10 @@ def test_the_sentence_says_what_it_waits_for_and_what_would_help():
     )
 
 
+def test_what_starts_now_needs_no_advice():
+    assert told(a_state(joined(gpus=2), asked(1)), 1).sentence == "starts now"
+
+
 def _spoke(*events, started=True):
     state = a_state(joined(), asked(9))
     applied(state, 1, started=started)
