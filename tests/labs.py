@@ -92,10 +92,11 @@ def jupyter_server(
     settings: str = "",
     is_up: str = "jupysched/api/state",
     modules: Mapping[str, str] = {},
+    more_share: Path | None = None,
 ) -> Iterator[JupyterServer]:
     """A server whose jobs live in `home`; it has ended when the block has. `slots` 0 takes the GPUs that are there,
     `settings` is Python of a Jupyter config file,
-    `modules` are Python modules that it can import."""
+    `modules` are Python modules that it can import, `more_share` a folder of more extensions of JupyterLab."""
     place = home / "jupyter"
     folders = {name: place / name for name in ("config", "data", "runtime", "notebooks", "share")}
     for folder in folders.values():
@@ -113,8 +114,8 @@ def jupyter_server(
     environment = {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(folders["config"]), "JUPYTER_DATA_DIR": str(folders["data"]),
-        "JUPYTER_RUNTIME_DIR": str(folders["runtime"]), "JUPYTER_PATH": str(folders["share"]),
-        "JUPYTER_TOKEN": token, "JUPYSCHED_HOME": str(home), "PYTHONPATH": f"{ROOT}:{folders['share']}",
+        "JUPYTER_RUNTIME_DIR": str(folders["runtime"]), "JUPYTER_PATH": os.pathsep.join(str(f) for f in (folders["share"], more_share) if f),
+        "JUPYTER_TOKEN": token, "JUPYSCHED_HOME": str(home), "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), str(folders["share"]), os.environ.get("PYTHONPATH")])),
     }  # fmt: skip
     environment.pop("JUPYSCHED_SOCKET", None)
     environment.pop("JUPYSCHED_CPU_SLOTS", None)

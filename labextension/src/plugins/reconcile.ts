@@ -2,7 +2,7 @@
  * Brings outputs into their cells where the kernel does so no longer: after a reload, a restart, hours with the lid closed.
  *
  * One writer a cell. The kernel writes as long as the request lives that queued the job; from then on this plug-in does, from the
- * spool: first all that is there, then what comes, each byte once.
+ * spool: first all that is there, then what comes, each byte once. Of several pages that share the document, one.
  */
 
 import type {
@@ -10,23 +10,14 @@ import type {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import type { CodeCell } from '@jupyterlab/cells';
-import type * as nbformat from '@jupyterlab/nbformat';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
-import type { IDisposable } from '@lumino/disposable';
 
-import type { JobRecord, Snapshot } from '../api/schema';
 import { PluginIDs } from '../ids';
-import {
-  cardOf,
-  codeCells,
-  type ISavedCard,
-  isWrittenByKernel,
-  withCard
-} from '../model/cells';
+import { cardOf, codeCells, isWrittenByKernel } from '../model/cells';
 import { isSameJob } from '../model/fold';
 import type { IJobChange } from '../model/jobs';
-import { OutputWriter } from '../model/outputs';
 import { hasEnded } from '../model/states';
+import { SHARED_MS, Writers } from '../model/writers';
 import { IJobsModel } from '../tokens';
 
 /** The kernel's last words may still be on their way when the queue says that a job has ended. */
@@ -51,19 +42,22 @@ export const reconcile: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** One cell that this page writes. */
-interface ITaken {
-  job: number;
-  attempt: number;
-  following: IDisposable | null;
-}
-
 /** Looks after the cells of one notebook. Lives as long as its panel. */
 class NotebookReconciler {
   constructor(
     private readonly _panel: NotebookPanel,
     private readonly _model: IJobsModel
   ) {
+    this._writers = new Writers({
+      panel: _panel,
+      model: _model,
+      onTurn: () => {
+        this._onTurn();
+      },
+      onEnd: (cell, job) => {
+        this._onEnd(cell, job);
+      }
+    });
     _model.refreshed.connect(this._lookAtAll, this);
     _model.jobChanged.connect(this._onJob, this);
     _panel.sessionContext.statusChanged.connect(this._onStatus, this);
@@ -86,6 +80,7 @@ class NotebookReconciler {
     ) {
       return;
     }
+    this._writers.tellCells();
     for (const cell of codeCells(this._panel)) {
       this._look(cell);
     }
@@ -98,7 +93,18 @@ class NotebookReconciler {
     }, 200);
   }
 
+  private _onTurn(): void {
+    if (!this._isTurning) {
+      this._isTurning = true;
+      setTimeout(() => {
+        this._isTurning = false;
+        this._lookAtAll();
+      }, SHARED_MS + 50);
+    }
+  }
+
   private _onStatus(_: unknown, status: string): void {
+    this._writers.tellCells();
     if (
       [
         'restarting',
@@ -156,8 +162,13 @@ class NotebookReconciler {
     setTimeout(() => {
       for (const cell of this._panel.isDisposed ? [] : codeCells(this._panel)) {
         const card = cardOf(cell.model.outputs.toJSON());
-        if (card?.id === job) {
-          void this._take(cell, card, this._model.job(job));
+        const known = this._model.job(job);
+        if (
+          card?.id === job &&
+          known !== undefined &&
+          this._writers.hasTurn(job, cell)
+        ) {
+          void this._writers.take(cell, card, known);
         }
       }
     }, SETTLE_MS);
@@ -176,67 +187,18 @@ class NotebookReconciler {
     if (!isSameJob(card, job) || !job.mine || isWrittenByKernel(cell)) {
       return;
     }
-    const taken = this._taken.get(cell);
-    if (
-      taken?.job === job.id &&
-      taken.attempt === job.attempt &&
-      taken.following?.isDisposed === false
-    ) {
-      return; // it is being written
+    if (this._writers.isWriting(cell, job)) {
+      return;
     }
     const isSettled =
       hasEnded(card) && card.attempt === job.attempt && hasEnded(job);
-    if (!isSettled) {
-      void this._take(cell, card, job);
-    }
-  }
-
-  /** Show what the spool holds, and go on with what comes. */
-  private async _take(
-    cell: CodeCell,
-    card: ISavedCard,
-    job: JobRecord | undefined
-  ): Promise<void> {
-    if (job === undefined || this._busy.has(cell)) {
-      return;
-    }
-    this._busy.add(cell);
-    try {
-      const snapshot = await this._model.outputs(job.id);
-      if (cell.isDisposed || this._panel.isDisposed) {
-        return;
-      }
-      this._taken.get(cell)?.following?.dispose();
-      const writer = this._write(cell, card, snapshot);
-      const following =
-        writer === null || snapshot.ended || snapshot.attempt === 0
-          ? null
-          : this._model.follow(
-              job.id,
-              snapshot.attempt,
-              snapshot.end,
-              piece => {
-                writer.apply(piece.ops);
-                if (piece.ended) {
-                  this._endSoon(cell, job.id);
-                }
-              }
-            );
-      this._taken.set(cell, {
-        job: job.id,
-        attempt: snapshot.attempt,
-        following
-      });
-    } catch (reason) {
-      console.warn(`jupysched: outputs of job ${job.id}`, reason);
-    } finally {
-      this._busy.delete(cell);
+    if (!isSettled && this._writers.isMine(job.id, cell)) {
+      void this._writers.take(cell, card, job);
     }
   }
 
   /** The attempt has ended: once the queue knows it too, the saved card says so. */
-  private _endSoon(cell: CodeCell, id: number): void {
-    this._taken.delete(cell);
+  private _onEnd(cell: CodeCell, id: number): void {
     setTimeout(() => {
       if (!cell.isDisposed) {
         this._look(cell);
@@ -248,40 +210,14 @@ class NotebookReconciler {
     }, 500);
   }
 
-  /** Null if the cell shows it already, to the letter. */
-  private _write(
-    cell: CodeCell,
-    card: ISavedCard,
-    snapshot: Snapshot
-  ): OutputWriter | null {
-    const now = cell.model.outputs.toJSON();
-    const before = [
-      ...now.slice(0, card.index),
-      withCard(now[card.index], snapshot.card)
-    ];
-    const writer = new OutputWriter(
-      cell.model.outputs,
-      before.filter(isOutput)
-    );
-    writer.replace(snapshot.ops, snapshot.clearing);
-    return writer;
-  }
-
   private _onDisposed(): void {
     this._model.refreshed.disconnect(this._lookAtAll, this);
     this._model.jobChanged.disconnect(this._onJob, this);
-    for (const taken of this._taken.values()) {
-      taken.following?.dispose();
-    }
-    this._taken.clear();
+    this._writers.dispose();
   }
 
-  private readonly _taken = new Map<CodeCell, ITaken>();
-  private readonly _busy = new Set<CodeCell>();
+  private readonly _writers: Writers;
   private readonly _doubted = new Set<number>();
   private _wasCut = false;
+  private _isTurning = false;
 }
-
-const isOutput = (
-  output: nbformat.IOutput | undefined
-): output is nbformat.IOutput => output !== undefined;
