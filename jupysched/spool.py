@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 LAUNCH = "launch.json"
 INPUT = "input.pickle"
-START = "start.json"
 SHIM = "shim.json"
 FRAMES = "frames"
 CONTROL = "ctl.sock"

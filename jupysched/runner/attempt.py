@@ -37,9 +37,9 @@ class Attempt:
     def __init__(
         self, order: dict[str, Any], job_pid: int, pidfd: int, orders: int, pipes: tuple[int, int], nonce: bytes
     ) -> None:
-        """Make ready in the current directory, then give the job its order: what may fail, fails before that.
+        """Make ready in the current directory, then let the job begin its cell: what may fail, fails before that.
 
-        Raises: OSError; then nothing was started.
+        Raises: OSError; then nothing was begun.
         """
         self.order = order
         self.pidfd = pidfd
@@ -56,15 +56,9 @@ class Attempt:
             self._watch(fd)
         for fd in pipes:
             self.all.register(fd, select.POLLIN)
-        spool.write_json(spool.START, order)
-        self._give_order(orders)
+        _lay_in_ballast(order)
+        write_order(orders, {"op": "go"})
         self._tell("running", {"pid": os.getpid(), "job_pid": job_pid, "at": self.started_at})
-
-    def _give_order(self, orders: int) -> None:
-        try:
-            os.write(orders, json.dumps(self.order).encode() + b"\n")
-        except BrokenPipeError:
-            return  # the job is dead already: how it died is read from its pidfd
 
     def _watch(self, fd: int, mask: int = select.POLLIN) -> None:
         self.all.register(fd, mask)
@@ -151,7 +145,7 @@ class Attempt:
         record = {
             "code": code if code >= 0 else None, "signal": -code if code < 0 else None,
             "stopped": self.stopping.asked, "started_at": self.started_at, "ended_at": self.recorder.now(),
-            "frames": self.recorder.size, "end": spool.read_json(spool.END) or self.intake.last_word, "max_rss_bytes": usage.ru_maxrss * 1024,
+            "frames": self.recorder.size, "end": self.intake.last_word or spool.read_json(spool.END), "max_rss_bytes": usage.ru_maxrss * 1024,
             "cpu_s": round(usage.ru_utime + usage.ru_stime, 6), "swept": len(swept),
             "notes": self.recorder.notes() + self.intake.notes(), "metrics": self.recorder.gauge.values,
         }  # fmt: skip
@@ -186,18 +180,25 @@ class Attempt:
         self.control.drop_all()
 
 
+def write_order(orders: int, order: dict[str, Any]) -> None:
+    """Send the job a line."""
+    with contextlib.suppress(BrokenPipeError):  # dead already: how it died is read from its pidfd
+        os.write(orders, json.dumps(order).encode() + b"\n")
+
+
+def _lay_in_ballast(order: dict[str, Any]) -> None:
+    """Take the block that the exit record will need while there is one: its temporary file, with the order in it."""
+    with open(f"{spool.EXIT}.tmp", "wb", opener=lambda path, flags: os.open(path, flags | os.O_CLOEXEC, 0o600)) as file:
+        file.write(json.dumps(order).encode())
+
+
 def _write_exit(record: dict[str, Any]) -> bool:
     """Write the last word; return whether it stands. Its durability is waited for when nobody waits any more."""
-    for _ in range(2):
-        try:
-            spool.write_json(spool.EXIT, record)
-        except OSError:
-            # A full disk. start.json has said what it had to say: its block is the ballast for this moment.
-            with contextlib.suppress(OSError):
-                os.unlink(spool.START)
-        else:
-            return True
-    return False
+    try:
+        spool.write_json(spool.EXIT, record)
+    except OSError:
+        return False
+    return True
 
 
 def _sync(name: str) -> None:

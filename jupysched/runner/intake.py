@@ -24,9 +24,10 @@ class Intake:
         self.stdout, self.stderr = stdout, stderr
         #: pipes that may still have a writer
         self.open = {stdout, stderr}
-        #: what end.json would hold, had the disk taken it
+        #: what the job said of its end
         self.last_word: dict[str, Any] | None = None
         self._recorder = recorder
+        self._buffer = bytearray(_READ_BYTES)
         self._joiner = Joiner(nonce)
         self._held = {Kind.STDOUT: b"", Kind.STDERR: b""}
 
@@ -70,8 +71,9 @@ class Intake:
         if pipe not in self.open:
             return b""
         try:
-            if data := os.read(pipe, _READ_BYTES):
-                return data
+            # Into memory that is there: as many fresh bytes for each read would be found, and given back, page by page.
+            if size := os.readv(pipe, [self._buffer]):
+                return bytes(memoryview(self._buffer)[:size])
         except BlockingIOError:
             return b""
         self.open.discard(pipe)

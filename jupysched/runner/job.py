@@ -1,12 +1,13 @@
 """What the job's process does, from its order to its last word.
 
-Knows the order of the steps: surroundings, variables in, the cell, threads, variables out, end.json. Must not know how
+Knows the order of the steps: surroundings, variables in, the cell, threads, variables out, last word. Must not know how
 any of them is done, nor what becomes of what it writes. Leaves by os._exit in every case.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import faulthandler
 import json
 import os
@@ -31,7 +32,7 @@ _OOM_SCORE = "300"
 
 
 def run(ends: Ends, shell: Any) -> NoReturn:
-    """Wait for the order and carry it out. The code says in short what end.json says in full."""
+    """Wait for the order and carry it out. The code says in short what the last word says in full."""
     code = 70
     try:
         channel = Channel(ends.stdout, ends.stderr, ends.nonce)
@@ -40,10 +41,10 @@ def run(ends: Ends, shell: Any) -> NoReturn:
         _offer_to_oom_killer()
         shell.channel, shell.owner = channel, os.getpid()
         _rehearse_if_idle(ends.orders, shell)
-        order = _read_order(ends.orders)
-        if order is None:
+        line, rest = _read_order(ends.orders)
+        if not line:
             os._exit(0)
-        job = Job(order, shell, channel, ends.orders)
+        job = Job(json.loads(line), shell, channel, ends.orders, rest)
         code = job.live()
         channel.flush()
     except BaseException:  # our own fault: said where the user looks, and in the exit code
@@ -78,21 +79,22 @@ def _rehearse_if_idle(orders: int, shell: Any) -> None:
         json.loads(json.dumps({"cell": "", "env": dict(os.environ)}))
 
 
-def _read_order(orders: int) -> dict[str, Any] | None:
-    line = b""
-    while not line.endswith(b"\n"):
+def _read_order(orders: int) -> tuple[bytes, bytes]:
+    """Return the order and what came with it; nothing where nobody will order any more."""
+    data = b""
+    while b"\n" not in data:
         part = os.read(orders, 1 << 16)
         if not part:
-            return None
-        line += part
-    order: dict[str, Any] = json.loads(line)
-    return order
+            return b"", b""
+        data += part
+    line, _, rest = data.partition(b"\n")
+    return line, rest
 
 
 class Job:
     """One run of one cell."""
 
-    def __init__(self, order: dict[str, Any], shell: Any, channel: Channel, orders: int) -> None:
+    def __init__(self, order: dict[str, Any], shell: Any, channel: Channel, orders: int, rest: bytes) -> None:
         self.order = order
         self.shell = shell
         self.channel = channel
@@ -105,7 +107,7 @@ class Job:
         self.values = Values(order["directory"], launch["objects"], shell.user_ns)
         self.notes: list[str] = []
         self.error: BaseException | None = None
-        self.stdin = stdin.Stdin(channel, orders, allowed=bool(launch.get("allow_stdin")))
+        self.stdin = stdin.Stdin(channel, orders, rest, allowed=bool(launch.get("allow_stdin")))
 
     def live(self) -> int:
         """Do all there is to do; return the exit code."""
@@ -113,6 +115,7 @@ class Job:
             signals.listen()
             self._surround()
             self.values.load()
+            self.stdin.wait_for_go()
             self._run_cell()
             self._leave_if_forked()
             self._join_threads()
@@ -196,10 +199,10 @@ class Job:
             "traceback": failure.traceback if failure else [], "returned": packed.names,
             "notes": self.notes + packed.notes, "exit_code": code,
         }  # fmt: skip
-        try:
-            spool.write_bytes(os.path.join(self.path, spool.END), encode(end))
-        except OSError:
-            self.channel.send(LAST_WORD, end)  # a full disk: the shim has kept room for the exit record
+        # The shim has kept room for it in the exit record, whatever the disk does.
+        if not self.channel.send(LAST_WORD, end):
+            with contextlib.suppress(OSError):
+                spool.write_bytes(os.path.join(self.path, spool.END), encode(end))
         return code
 
     def _run_exit_functions(self) -> None:

@@ -53,15 +53,16 @@ class Channel:
         sys.stdout = sys.__stdout__ = self.stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self.stderr  # type: ignore[misc]
 
-    def send(self, kind: int, content: dict[str, Any]) -> None:
-        """Send a message; it stands where it was made between printed text."""
+    def send(self, kind: int, content: dict[str, Any]) -> bool:
+        """Send a message; it stands where it was made between printed text. False where the pipe is no more."""
         payload = encode(content)
         self.flush()
         try:
             for packet in packets.split(self._nonce, next(self._numbers), kind, payload):
                 os.write(self._out, packet)
         except OSError:
-            return  # the cell closed every descriptor: its outcome travels by files
+            return False  # the cell closed every descriptor
+        return True
 
     def message(self, type_: str, content: dict[str, Any]) -> None:
         """Send what a kernel would send as a message of this type."""

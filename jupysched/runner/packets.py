@@ -15,7 +15,7 @@ from typing import NamedTuple
 #: POSIX would allow 512; on Linux a pipe takes 4096 bytes at once.
 PACKET_BYTES = 4096
 NONCE_BYTES = 16
-#: The kind of the job's last word, sent where the disk did not take end.json. It is for the shim and never a frame.
+#: The kind of the job's last word, in full. It is for the shim and never a frame.
 LAST_WORD = 255
 #: process, number of the message in it, kind, is this the last part, bytes that follow
 _HEAD = struct.Struct("<IIBBH")

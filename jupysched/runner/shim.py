@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from jupysched import spool
 from jupysched.runner import packets
-from jupysched.runner.attempt import PIPE_BYTES, Attempt
+from jupysched.runner.attempt import PIPE_BYTES, Attempt, write_order
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -130,7 +130,7 @@ def _wait_for_order(launcher: socket.socket, job: Waiting, identity: dict[str, A
         ready = {fd for fd, _ in poll.poll()}
         if pidfd in ready:
             return None
-        line = launcher.recv(1 << 20)
+        line = launcher.recv(1 << 16)
         if not line:
             return None
         order: dict[str, Any] = json.loads(line)
@@ -155,6 +155,8 @@ def _begin(
     except OSError as error:
         return {"ok": False, "error": f"cannot make {path}: {error.strerror}"}, None
     try:
+        # The job gets ready while the shim does: its surroundings, its variables. It begins the cell when the shim says so.
+        write_order(job.orders, order)
         os.chdir(path)
         spool.write_json(spool.SHIM, identity)
         attempt = Attempt(order, job.pid, pidfd, job.orders, (job.stdout, job.stderr), job.nonce)

@@ -54,6 +54,7 @@ def serve(launcher: socket.socket, preload: list[str]) -> NoReturn:
         if not warm:
             # Not before the first pair is out: somebody waits for that one.
             warm_errors(shell)
+            pages.make_room_for_strings()
             _settle(large=True)
             warm = True
     os._exit(0)

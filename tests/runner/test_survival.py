@@ -137,10 +137,12 @@ def test_a_directory_that_nobody_watches_is_lost_not_run(own_node: Node) -> None
     assert os.listdir(job.path()) == []
 
 
-def test_where_the_end_cannot_be_written_it_is_told_to_the_shim(own_node: Node) -> None:
-    job = own_node.run("import os\nos.mkdir(os.environ['JUPYSCHED_SPOOL'] + '/end.json.tmp')\nraise ValueError('said')")
-    assert not (job.path() / "end.json").exists()
-    assert (job.outcome, job.end["evalue"]) == ("error", "said")
+@pytest.mark.parametrize("closes", [False, True])
+def test_how_the_cell_ended_is_known_though_it_closed_every_descriptor(own_node: Node, closes: bool) -> None:
+    closing = "import os\nos.closerange(0, 1000)\n" if closes else ""
+    job = own_node.run(f"{closing}raise ValueError('said' * 5000)")
+    assert closes == (job.path() / "end.json").exists()
+    assert (job.outcome, job.end["evalue"]) == ("error", "said" * 5000)
     assert all(frame.kind <= 6 for frame in job.frames)
 
 
