@@ -19,17 +19,14 @@ from jupysched.core.resources import GpuId
 from jupysched.core.states import HOLDING, JobState
 from jupysched.daemon.loop import Loop
 from jupysched.daemon.metering import Meter, by_day, day_of
-from jupysched.daemon.rollup import METRICS, TIERS, Closed, Rollup
+from jupysched.daemon.rollup import METRICS, TIERS, Rollup
 from jupysched.ports import GpuSample
 
 #: what is written is in the file after so long
 COMMIT_S = 10.0
 FORGET_EVERY_S = 900.0
-#: the tier by which use is counted: short enough for short jobs, long enough to cost nothing
-COUNTED = 1
 #: a program's error is read when the program may have ended already
 BLAME_S = 5.0
-_UTILIZATION, _MEMORY = list(METRICS).index("utilization"), list(METRICS).index("memory")
 
 
 @dataclass(slots=True)
@@ -40,6 +37,8 @@ class _Held:
     meter: Meter
     #: until when its seconds are in the store's sums
     counted: float
+    #: memory of the GPU, as last told
+    capacity: float | None = None
 
 
 class Recorder:
@@ -118,6 +117,7 @@ class Recorder:
     def _let_go(self, held: _Held, job: Job | None, now: float) -> None:
         ended = job.ended_at if job is not None and job.ended_at is not None else now
         end = max(held.row.start, min(ended, now))
+        self._settle_meter(held)
         self._count(held, end)
         self._store.update(held.row, end=end, counted=end)
         self._left[held.row.gpu].append((held.row.job, end))
@@ -143,32 +143,29 @@ class Recorder:
             if any(v is not None for v in values):
                 closed = self._rollups[sample.gpu].add(now, values)
                 self._store.add(Row(c.tier, sample.gpu, *c.stretch) for c in closed)
-                for stretch in closed:
-                    if stretch.tier == COUNTED:
-                        self._meter(sample, stretch)
+                self._meter(sample)
             for xid in sample.xids:
                 self._erred(sample, xid, now)
         self._stand_by()
         self._wake_later()
 
-    def _meter(self, sample: GpuSample, closed: Closed) -> None:
+    def _meter(self, sample: GpuSample) -> None:
         gpu = self._loop.state.gpus.get(sample.gpu)
         capacity = sample.memory_total_bytes or (gpu.memory_bytes if gpu is not None else None)
         for (held_gpu, _), held in self._held.items():
-            if held_gpu != sample.gpu:
-                continue
-            is_whole = held.row.weight >= 1.0
-            sums = held.meter.take(
-                seconds=closed.seconds,
-                weight=held.row.weight,
-                utilization=closed.stretch.mean[_UTILIZATION],
+            if held_gpu == sample.gpu:
                 # Of a shared GPU the memory is not one job's.
-                memory=closed.stretch.mean[_MEMORY] if is_whole else None,
-                capacity=capacity,
-            )
-            if sums:
-                peak = closed.stretch.peak[_MEMORY] if is_whole else None
-                self._store.count(day_of(closed.stretch.at), held.row, sums, peak=peak, capacity=capacity)
+                memory = _number(sample.memory_used_bytes) if held.row.weight >= 1.0 else None
+                held.meter.add(utilization=sample.utilization_percent, memory=memory)
+                held.capacity = capacity
+                if held.meter.is_due:
+                    self._settle_meter(held)
+
+    def _settle_meter(self, held: _Held) -> None:
+        came = held.meter.settle(weight=held.row.weight, capacity=held.capacity)
+        if came.sums:
+            day = day_of(self._loop.now())
+            self._store.count(day, held.row, came.sums, peak=came.peak, capacity=held.capacity)
 
     def _erred(self, sample: GpuSample, xid: int, now: float) -> None:
         label = sample.label or sample.gpu
@@ -220,6 +217,7 @@ class Recorder:
 
     def _count_all(self, now: float) -> None:
         for held in self._held.values():
+            self._settle_meter(held)
             self._count(held, now)
             self._store.update(held.row, end=None, counted=held.counted)
 

@@ -50,8 +50,6 @@ class Closed(NamedTuple):
 
     tier: int
     stretch: Stretch
-    #: seconds that its readings stand for
-    seconds: float
 
 
 @dataclass(slots=True)
@@ -63,11 +61,9 @@ class _Gathering:
     sums: list[float]
     counts: list[int]
     peaks: list[float | None]
-    readings: int = 0
 
     def add(self, at: float, values: Values) -> None:
         self.at = at
-        self.readings += 1
         for place, value in enumerate(values):
             if value is None:
                 continue
@@ -107,8 +103,7 @@ class Rollup:
         return [self._close(tier) for tier in sorted(self._open)]
 
     def _close(self, tier: int) -> Closed:
-        gathering = self._open.pop(tier)
-        return Closed(tier, gathering.stretch(), min(TIERS[tier].step_s, float(gathering.readings)))
+        return Closed(tier, self._open.pop(tier).stretch())
 
 
 def tier_of(*, since: float, until: float, now: float, most: int) -> int:

@@ -26,14 +26,19 @@ def test_splitting_loses_no_second(start: float, length: float) -> None:
     assert [day for day, _ in parts] == sorted({day for day, _ in parts})
 
 
-def meter(*utilizations: float | None, seconds: float = 60.0, weight: float = 1.0) -> dict[str, float]:
+def meter(*utilizations: float | None, weight: float = 1.0) -> dict[str, float]:
+    """What minutes of these utilizations come to."""
     made, sums = Meter(), dict[str, float]()
     for utilization in utilizations:
-        for name, more in made.take(
-            seconds=seconds, weight=weight, utilization=utilization, memory=20.0, capacity=80.0
-        ).items():
+        for name, more in minute(made, utilization, weight=weight).items():
             sums[name] = sums.get(name, 0.0) + more
     return sums
+
+
+def minute(made: Meter, utilization: float | None, *, weight: float = 1.0) -> dict[str, float]:
+    for _ in range(60):
+        made.add(utilization=utilization, memory=20.0)
+    return made.settle(weight=weight, capacity=80.0).sums
 
 
 def test_busy_is_time_by_utilization_and_memory_by_what_is_used_of_it() -> None:
@@ -58,10 +63,19 @@ def test_once_it_is_clear_that_it_idles_its_first_minutes_count_too() -> None:
 
 def test_it_says_how_long_it_has_been_idle_now() -> None:
     made = Meter()
-    for utilization in (0, 0, 0, 0):
-        made.take(seconds=60, weight=1, utilization=utilization, memory=None, capacity=None)
+    for _ in range(4):
+        minute(made, 0)
     assert made.idle_s == 0
-    made.take(seconds=60, weight=1, utilization=1, memory=None, capacity=None)
+    minute(made, 1)
     assert made.idle_s == 300
-    made.take(seconds=60, weight=1, utilization=50, memory=None, capacity=None)
+    minute(made, 50)
     assert made.idle_s == 0
+
+
+def test_readings_are_counted_once_and_the_most_memory_is_remembered() -> None:
+    made = Meter()
+    for memory in (10.0, 30.0, 20.0):
+        made.add(utilization=None, memory=memory)
+    assert not made.is_due
+    assert made.settle(weight=1, capacity=None) == ({}, 30.0)
+    assert made.settle(weight=1, capacity=80.0) == ({}, None)
