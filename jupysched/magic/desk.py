@@ -133,7 +133,7 @@ class Desk:
     def accompany(self, job: Job) -> None:
         """Let what it prints appear under the cell that runs now, which waits for it and raises what it raised."""
         if threading.current_thread() is threading.main_thread():
-            self.follow(job, cell=current(self.shell), raises=True)
+            self.follow(job, cell=current(self.shell), raises=True, attempts_seen=job.attempts_shown)
 
     def present(self, job: Job, *, with_outputs: bool) -> bool:
         """Show its card under the cell that runs now, and keep it up to date; False where no card can be shown."""
@@ -166,6 +166,7 @@ class Desk:
         seen = held.tracked.attempts_seen
         held.refresh()
         held.adopts = held.sent is None
+        held.has_place, held.attempts_shown = cell is not None, seen  # without one: the first cell that waits for it
         held.facts.returned, held.facts.has_landed = None, False
         self.follow(held, cell=cell, attempts_seen=seen)
 
@@ -222,7 +223,7 @@ class Desk:
             outlet=outlet,
             card=lambda: self._show(job),
             # Who reads from the beginning once more must not count the losses again.
-            facts=job.facts if job.tracked is None or attempts_seen else Facts(),
+            facts=job.facts if job.tracked is None or (attempts_seen and job.tracked.ended.is_set()) else Facts(),
             ask=ask or _nobody_answers,
             end=end,
             told=job.has_ended,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, ClassVar
 
+from jupysched import phrases
 from jupysched.core.errors import ClusterError, JupyschedError, UserError
 from jupysched.core.states import REASONS, JobState, Reason
 from jupysched.magic.frames import leave_to_user, without_call
@@ -128,6 +129,20 @@ def of_job(record: JobRecord, end: dict[str, Any] | None) -> BaseException | Non
     error = kind(sentence(record), hint=_hint(record))
     error.told = tuple(told)
     return error
+
+
+def lost(
+    record: JobRecord, end: dict[str, Any] | None, exit_: dict[str, Any] | None, *, is_function: bool
+) -> list[str]:
+    """What is to be said of a job whose process ended before it could bring anything back."""
+    if record.started_at is None or record.state == JobState.SUCCEEDED or end is not None:
+        return []
+    what = "there is no result" if is_function else "what the cell had changed is lost"
+    said = [f"Its process ended before it could bring anything back: {what}."]
+    if swept := int((exit_ or {}).get("swept") or 0):
+        were = "was" if swept == 1 else "were"
+        said.append(f"{phrases.plural(swept, 'process')} that it had started {were} ended with it.")
+    return said
 
 
 def in_words(reason: str) -> str:

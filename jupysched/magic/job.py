@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator
 from types import ModuleType
 from typing import Any, Protocol
 
-from jupysched import phrases, spool, words
+from jupysched import spool, words
 from jupysched.core.errors import JupyschedError, NotYours
 from jupysched.magic import card
 from jupysched.magic.collected import Output, outputs_of
-from jupysched.magic.failure import NotReturned, NotYetEnded, of_job, only_the_waiting
+from jupysched.magic.failure import NotReturned, NotYetEnded, lost, of_job, only_the_waiting
 from jupysched.magic.frames import RESULT
 from jupysched.magic.results import Results, Said
 from jupysched.magic.tracked import Facts, Tracked, has_ended
@@ -69,6 +69,8 @@ class Job:
         self._is_single_known = sent is not None
         #: what it prints appears under some cell, or is to be asked for; else under the first cell that waits for it
         self.has_place = True
+        #: attempts whose outputs some cell has had
+        self.attempts_shown = 0
         #: what the notebook remembers of the submission; None in a kernel that did not submit it
         self.sent = sent
         self.tracked: Tracked | None = None
@@ -162,17 +164,8 @@ class Job:
 
     @property
     def losses(self) -> list[str]:
-        """What is to be said of a job whose process ended before it could bring anything back."""
-        record = self.record
-        if record.started_at is None or record.state == "succeeded" or self.end is not None:
-            return []
-        said = "Its process ended before it could bring anything back"
-        sentences = [f"{said}: there is no result." if self.single else f"{said}: what the cell had changed is lost."]
-        if swept := int((self.exit or {}).get("swept") or 0):
-            sentences.append(
-                f"{phrases.plural(swept, 'process')} that it had started {'was' if swept == 1 else 'were'} ended with it."
-            )
-        return sentences
+        """What is to be said if its process ended before it could bring anything back."""
+        return lost(self.record, self.end, self.exit, is_function=self.single is not None)
 
     def _read(self, name: str) -> dict[str, Any] | None:
         record = self.record

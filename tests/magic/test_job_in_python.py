@@ -132,6 +132,14 @@ def test_threads_wait_as_well_and_print_nowhere(notebook: Notebook) -> None:
     assert (sorted(again.stdout.splitlines()), again.result) == (["slow 0", "slow 1"], "\n[0, 1]")
 
 
+def test_what_is_queued_again_prints_again_where_it_is_waited_for(notebook: Notebook) -> None:
+    notebook.run("%load_ext jupysched\nimport jupysched\njob = jupysched.submit(lambda: print('once more') or 4)")
+    assert notebook.run("job.result()").stdout == "once more\n"
+    notebook.run("%gpujob requeue last")
+    again = notebook.run("job.result()")
+    assert (again.stdout, again.result) == ("once more\n", "\n4")
+
+
 def test_stop_ends_the_waiting_and_not_the_job(notebook: Notebook) -> None:
     notebook.run(FUNCTION)
     seen = notebook.run("job = jupysched.submit(work, 1)\njob.result()", interrupts_s=(1.5,))
