@@ -11,7 +11,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -34,7 +34,7 @@ MOST_ROWS = 30
 MOST_TABLES = 3
 #: how long a button that asks waits for its second press
 ASK_S = 8.0
-_COLUMNS = "4em 12em 11em 5em 4.5em 6.5em minmax(12em,1fr)"
+_COLUMNS = "4em 12em 11em 7em 4.5em 6em minmax(8em,1fr)"
 _GRID = f"display:grid;grid-template-columns:{_COLUMNS};gap:0 8px;font-size:12px;line-height:24px;overflow:hidden"
 _LOG = (
     "max-height:20em;overflow:auto;margin:4px 0;padding:6px;font:12px/1.4 var(--jp-code-font-family,monospace);white-space:pre-wrap;"
@@ -218,7 +218,7 @@ class Row:
     def show(self, record: JobRecord) -> None:
         """The job as it is now."""
         self._record = record
-        self._line.value = _grid(table.rows([record])[0])
+        self._line.value = _grid(table.rows([record])[0], title=record.name)
         self._forget_question(late_only=True)
         offers = offered(record)
         if offers == self._offers:
@@ -264,10 +264,13 @@ class Row:
         button.description, button.button_style = offer.label, ""
 
 
-def _grid(words: Any, *, weight: str = "400") -> str:
+def _grid(words: Sequence[str], *, title: str = "", weight: str = "400") -> str:
+    """Words in the columns of the table; what has no room is in the title, a name whole."""
+    titles = [title if title and place == 1 else word for place, word in enumerate(words)]
     cells = "".join(
-        f'<span style="overflow:hidden;text-overflow:ellipsis;white-space:nowrap" title="{escape(phrases.tidy(w))}">{look.text(w)}</span>'
-        for w in words
+        f'<span style="overflow:hidden;text-overflow:ellipsis;white-space:nowrap" title="{escape(phrases.tidy(full)[:400])}">'
+        f"{look.text(word)}</span>"
+        for word, full in zip(words, titles, strict=True)
     )
     return f'<div style="{_GRID};font-weight:{weight}">{cells}</div>'
 

@@ -178,6 +178,8 @@ def test_lightnings_own_bar_adds_no_point_to_what_it_states(node: Node) -> None:
 
 
 TRANSFORMERS = """
+import os
+os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from torch.utils.tensorboard import SummaryWriter

@@ -1,0 +1,58 @@
+"""%gpujobs in JupyterLab is a table that lives while it is seen, with buttons that work."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.driver import Lab
+
+HOSTILE = "<img src=x onerror=window.__pwned=1>"
+CELLS = (
+    "%load_ext jupysched",
+    f'%%gpujob --name "{HOSTILE}"\nimport time\nprint("it trains", flush=True)\ntime.sleep(600)',
+    "%gpujobs",
+    "import sys\nprint('seen:', sys.modules['jupysched.magic.table_widget']._tables[-1]._live._watching is not None)",
+)
+
+
+def test_a_job_is_watched_looked_into_and_cancelled_from_the_table(lab: Lab) -> None:
+    lab.start_daemon()
+    lab.notebook(*CELLS)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.wait_for_state(1, "running")
+    lab.run_cell(2)
+    table = lab.cell(2).locator(".jp-OutputArea-output")
+    row = table.locator(".widget-hbox").filter(has_text="onerror")
+    expect(row).to_contain_text("running")
+    expect(row).to_contain_text(HOSTILE[:20])
+    row.get_by_role("button", name="Logs").click()
+    expect(table.locator("pre")).to_contain_text("it trains")
+    # Seconds go on without anybody asking.
+    expect(row).to_contain_text(re.compile(r"0:\d\d"))
+    before = row.inner_text()
+    lab.eventually(lambda: row.inner_text() != before, "the running time goes on")
+    lab.shot("table-of-widgets")
+    row.get_by_role("button", name="Cancel").click()
+    again = row.get_by_role("button", name="Cancel? Press again")
+    expect(again).to_be_visible()
+    again.click()
+    expect(row).to_contain_text("cancelled")
+    expect(row.get_by_role("button", name="Requeue")).to_be_visible()
+    assert lab.page.evaluate("window.__pwned === undefined")
+    lab.wait_for_state(1, "cancelled")
+    assert_seen(lab, seen=True)
+    lab.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 2; }")
+    lab.run("notebook:clear-cell-output")
+    expect(table).to_have_count(0)
+    assert_seen(lab, seen=False)
+
+
+def assert_seen(lab: Lab, *, seen: bool) -> None:
+    """Does the kernel keep the table up to date?"""
+
+    def is_so() -> bool:
+        lab.run_cell(3)
+        return f"seen: {seen}" in lab.text(3)
+
+    lab.eventually(is_so, f"the kernel {'follows' if seen else 'does not follow'} the table")
