@@ -9,8 +9,8 @@ export interface IAwareness {
   readonly clientID: number;
   getStates(): Map<number, Record<string, unknown>>;
   setLocalStateField(field: string, value: unknown): void;
-  on(name: 'change', heard: () => void): void;
-  off(name: 'change', heard: () => void): void;
+  on(name: 'change', heard: (change: { added: number[] }) => void): void;
+  off(name: 'change', heard: (change: { added: number[] }) => void): void;
 }
 
 interface ITold {
@@ -22,16 +22,17 @@ const FIELD = 'jupysched';
 
 export class Turns {
   constructor(
+    /** null where nobody shares the document */
     private readonly _awareness: IAwareness | null,
     private readonly _changed: () => void
   ) {
     this._tell();
-    this._awareness?.on('change', this._changed);
+    this._awareness?.on('change', this._onChange);
   }
 
-  /** Is there another page that could write? */
+  /** May there be other pages, of which this one has not heard yet? */
   get isShared(): boolean {
-    return this._others().length > 0;
+    return this._awareness !== null;
   }
 
   /** The kernel connection of this page writes these cells. */
@@ -77,8 +78,16 @@ export class Turns {
   }
 
   dispose(): void {
-    this._awareness?.off('change', this._changed);
+    this._awareness?.off('change', this._onChange);
   }
+
+  private readonly _onChange = ({ added }: { added: number[] }): void => {
+    // Who comes is told by nobody what was said before.
+    if (added.some(id => id !== this._awareness?.clientID)) {
+      this._tell();
+    }
+    this._changed();
+  };
 
   private _others(): [number, ITold][] {
     const found: [number, ITold][] = [];

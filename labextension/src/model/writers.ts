@@ -36,10 +36,10 @@ export interface IWritersOptions {
 
 export class Writers {
   constructor(private readonly _options: IWritersOptions) {
-    const { awareness } = _options.panel.context.model.sharedModel as {
-      awareness?: IAwareness;
-    };
-    this._turns = new Turns(awareness ?? null, () => {
+    const { collaborative, sharedModel } = _options.panel.context.model;
+    const { awareness } = sharedModel as { awareness?: IAwareness };
+    const shared = collaborative === true ? (awareness ?? null) : null;
+    this._turns = new Turns(shared, () => {
       this._yield();
       _options.onTurn();
     });
