@@ -15,7 +15,7 @@ from bokeh.models import ColumnDataSource, Div, NumberFormatter
 
 from jupysched.panels import look, past, runs
 from jupysched.panels.loss_controls import Controls
-from jupysched.panels.page import Page, fill, say
+from jupysched.panels.page import Page, fill, number, say
 from jupysched.panels.training import AttemptMetrics
 from jupysched.panels.views import World
 from jupysched.wire import requests as ask
@@ -60,18 +60,18 @@ class View:
     # --- controls ------------------------------------------------------------------------------------------------------
 
     def _stand(self) -> None:
-        number = NumberFormatter(format="0.[00000]", nan_format="")
+        figure = NumberFormatter(format="0.[00000]", nan_format="", null_format="")
         titles = {
             "job": "Job",
             "metric": "Metric",
-            "points": "Points",
-            "last": ("Last", number),
-            "best": ("Least", number),
-            "best_step": ("at step", number),
+            "points": ("Points", number("0")),
+            "last": ("Last", figure),
+            "best": ("Least", figure),
+            "best_step": ("at step", figure),
             "note": "",
         }
         first, second = self._controls.rows()
-        table = self._page.table(self._table, titles, height=150)
+        table = self._page.table(self._table, titles, most=10)
         self._page.show(second.children, self._advice, table, sources=[("", self._table)], above=[first])
 
     def _own(self) -> list[JobRecord]:

@@ -6,11 +6,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from bokeh.document import Document
-from bokeh.models import Column, ColumnDataSource, DataTable, Div, RadioButtonGroup, Row, TableColumn
+from bokeh.models import (
+    Column,
+    ColumnDataSource,
+    DataTable,
+    Div,
+    NumberFormatter,
+    RadioButtonGroup,
+    Row,
+    TableColumn,
+)
 
 from jupysched.core.errors import JupyschedError
 from jupysched.panels import look
 from jupysched.panels.files import Sources, csv_button, png_button
+
+WORDS_WIDTH, NUMBER_WIDTH = 110, 60
 
 
 class Page:
@@ -74,22 +85,41 @@ class Page:
         made.on_change("active", lambda _a, _o, new: chosen(int(new)))
         return made
 
-    def table(self, source: ColumnDataSource, titles: Mapping[str, Any], *, height: int) -> DataTable:
-        """`titles`: column -> its title, or (title, how its values are written)."""
+    def table(self, source: ColumnDataSource, titles: Mapping[str, Any], *, most: int) -> DataTable:
+        """As high as its rows, at most `most` of them. `titles`: column -> its title, or (title, how its values are written);
+        columns of numbers are narrow, so that a narrow panel has room for words."""
         columns = []
         for name, title in titles.items():
             words, formatter = title if isinstance(title, tuple) else (title, None)
-            more = {} if formatter is None else {"formatter": formatter}
-            columns.append(TableColumn(field=name, title=words, **more))
-        return DataTable(
+            made = TableColumn(field=name, title=words, width=WORDS_WIDTH if formatter is None else NUMBER_WIDTH)
+            if formatter is not None:
+                made.formatter = formatter
+            columns.append(made)
+        table = DataTable(
             source=source,
             columns=columns,
-            height=height,
+            height=_height(1),
             index_position=None,
             reorderable=False,
             sizing_mode="stretch_width",
             stylesheets=[look.style(self.theme), look.table_style(self.theme)],
         )
+
+        def fit(_name: str, _old: Any, new: Mapping[str, Any]) -> None:
+            rows = max((len(column) for column in new.values()), default=0)
+            table.height = _height(min(rows, most))
+
+        source.on_change("data", fit)
+        return table
+
+
+def number(pattern: str) -> NumberFormatter:
+    """How numbers of a table are written; what is unknown is n/a."""
+    return NumberFormatter(format=pattern, nan_format="n/a", null_format="n/a")
+
+
+def _height(rows: int) -> int:
+    return 36 + 25 * max(1, rows)
 
 
 def say(block: Div, html: str) -> None:

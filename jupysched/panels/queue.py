@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from bokeh.document import Document
-from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, NumberFormatter, Range1d, Scatter
+from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, NumeralTickFormatter, Range1d, Scatter
 from bokeh.models.glyphs import Step
 from bokeh.models.renderers import GlyphRenderer
 
 from jupysched.panels import facts, look
-from jupysched.panels.page import Page, fill
+from jupysched.panels.page import Page, fill, number
 from jupysched.panels.views import World
 
 RANGES: tuple[tuple[str, float], ...] = (("1 h", 3600.0), ("24 h", 86_400.0), ("7 d", 7 * 86_400.0))
@@ -50,20 +50,20 @@ class View:
 
     def _stand(self) -> None:
         page = self._page
-        seconds = NumberFormatter(format="00:00:00")
+        seconds, count = number("00:00:00"), number("0")
         titles = {
             "kind": "Class and size",
-            "jobs": "Jobs",
-            "waiting": "waiting now",
-            "median_s": ("Median wait", seconds),
-            "p95_s": ("95 % waited at most", seconds),
-            "longest_s": ("Longest wait", seconds),
+            "jobs": ("Jobs", count),
+            "waiting": ("Waiting", count),
+            "median_s": ("Median", seconds),
+            "p95_s": ("95 %", seconds),
+            "longest_s": ("Longest", seconds),
         }
         title = page.text("<b>Waits</b> <span class='soft'>of jobs that began to run in this time, or wait now</span>")
         page.charts.children = [self._counts()]
         sources = [("", self._over_time), ("", self._waits), ("", self._dots)]
         ranges = page.ranges([label for label, _ in RANGES], self._show_range)
-        page.show([ranges], title, page.table(self._waits, titles, height=190), sources=sources)
+        page.show([ranges], title, page.table(self._waits, titles, most=10), sources=sources)
 
     def _counts(self) -> Any:
         tips = [("", "$name"), ("", "@$name"), ("", CLOCK)]
@@ -80,12 +80,14 @@ class View:
             renderer = GlyphRenderer(data_source=self._over_time, glyph=glyph, name=name)
             made.plot.renderers.append(renderer)
             made.entry(label, renderer)
+        # There is no half a job.
+        made.plot.left[0].ticker.min_interval = 1
         return made.with_legend()
 
     def _waits_chart(self, kinds: Sequence[str]) -> Any:
         """A mark for each job, where its wait ended; another colour and shape for each class and width."""
         made = look.chart(
-            "Wait until a job began (minutes)",
+            "Wait until a job began",
             self._page.theme,
             height=220,
             x_range=self._x,
@@ -97,13 +99,15 @@ class View:
         for index, (kind, source) in enumerate(self._by_kind.items()):
             colour = look.colour(index)
             glyph = Scatter(
-                x="time", y="minutes", marker=MARKS[index % len(MARKS)], size=8, fill_color=colour, line_color=colour,
+                x="time", y="wait_s", marker=MARKS[index % len(MARKS)], size=8, fill_color=colour, line_color=colour,
                 fill_alpha=0.5,
             )  # fmt: skip
             renderer = GlyphRenderer(data_source=source, glyph=glyph, name=kind)
             made.plot.renderers.append(renderer)
             made.entry(kind, renderer)
-        tips = [("", "@name (@job), @user"), ("", "@kind"), ("waited", "@minutes{0.0} min"), ("", CLOCK)]
+        made.plot.left[0].update(formatter=NumeralTickFormatter(format="00:00:00"))
+        made.plot.left[0].ticker.update(min_interval=1, base=60, mantissas=[1, 2, 5, 10, 15, 20, 30])
+        tips = [("", "@name (@job), @user"), ("", "@kind"), ("waited", "@wait_s{00:00:00}"), ("", CLOCK)]
         made.plot.add_tools(HoverTool(tooltips=tips, formatters={"@time": "datetime"}))
         return made.with_legend()
 
@@ -146,7 +150,7 @@ class View:
 def _dots(waited: Sequence[facts.Waited]) -> dict[str, list[Any]]:
     return {
         "time": [w.time * 1000 for w in waited],
-        "minutes": [w.wait_s / 60 for w in waited],
+        "wait_s": [w.wait_s for w in waited],
         "kind": [w.kind for w in waited],
         "job": [w.job for w in waited],
         "name": [w.name[:80] for w in waited],

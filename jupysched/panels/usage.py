@@ -15,14 +15,13 @@ from bokeh.models import (
     GlyphRenderer,
     HBar,
     HoverTool,
-    NumberFormatter,
     Scatter,
     VBar,
 )
 
 from jupysched import phrases
 from jupysched.panels import facts, look
-from jupysched.panels.page import Page, fill, say
+from jupysched.panels.page import Page, fill, number, say
 from jupysched.panels.views import World
 from jupysched.wire import requests as ask
 from jupysched.wire.samples import IdleRecord, UsageReport
@@ -60,41 +59,33 @@ class View:
 
     def _stand(self) -> None:
         page = self._page
-        hours, percent = NumberFormatter(format="0.00", nan_format=""), NumberFormatter(format="0", nan_format="n/a")
-        unused = {
-            "busy": ("busy %", percent),
-            "idle_hours": ("idle hours", hours),
-            "unused_hours": ("unused hours", hours),
-        }
-        more = {**unused, "memory": ("memory %", percent), "failed_hours": ("failed hours", hours)}
+        hours, percent, count = number("0.00"), number("0"), number("0")
+        unused = {"busy": ("Busy %", percent), "idle_hours": ("Idle h", hours), "unused_hours": ("Unused h", hours)}
+        more = {**unused, "memory": ("Mem. %", percent), "failed_hours": ("Failed h", hours)}
+        held = {"gpu_hours": ("GPU h", hours)}
         people = {
             "user": "User",
-            "jobs": "Jobs",
-            "gpu_hours": ("GPU-hours", hours),
-            "part": ("% of all", percent),
-            "share": ("share %", percent),
+            "jobs": ("Jobs", count),
+            **held,
+            "part": ("Of all %", percent),
+            "share": ("Share %", percent),
             **more,
         }
-        days = {"day": "Day", "user": "User", "jobs": "Jobs", "gpu_hours": ("GPU-hours", hours), **more}
-        jobs = {
-            "job": "Job",
-            "name": "Name",
-            "user": "User",
-            "gpu_hours": ("GPU-hours", hours),
-            **unused,
-            "peak": ("peak memory %", percent),
-            "failed": "",
-        }
+        days = {"day": "Day", "user": "User", "jobs": ("Jobs", count), **held, **more}
+        peak = {"peak": ("Peak mem. %", percent)}
+        jobs = {"job": ("Job", count), "name": "Name", "user": "User", **held, **unused, **peak, "failed": ""}
         sources = [("", self._people), ("", self._by_day), ("", self._wastes)]
         page.show(
             [page.ranges([label for label, _ in RANGES], self._show_range)],
             self._idle,
-            page.text("<b>Users</b> <span class='soft'>busy: by utilization; idle: under 5 % for minutes</span>"),
-            page.table(self._people, people, height=150),
+            page.text(
+                "<b>Users</b> <span class='soft'>busy: by utilization; idle: under 5 % for minutes; mem.: used of what was there</span>"
+            ),
+            page.table(self._people, people, most=8),
             page.text("<b>Left most unused</b> <span class='soft'>by jobs of this time</span>"),
-            page.table(self._wastes, jobs, height=170),
+            page.table(self._wastes, jobs, most=8),
             page.text("<b>Days</b>"),
-            page.table(self._by_day, days, height=190),
+            page.table(self._by_day, days, most=10),
             sources=sources,
         )
 

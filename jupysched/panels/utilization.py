@@ -17,11 +17,11 @@ from jupysched.wire.samples import SamplesRecord, TrackRecord
 
 #: label, seconds, points of one line: no more than can be seen, no fewer than the daemon has
 RANGES: tuple[tuple[str, float, int], ...] = (
-    ("10 min", 600.0, 600), ("1 h", 3600.0, 360), ("24 h", 86_400.0, 480), ("7 d", 7 * 86_400.0, 500),
+    ("10 min", 600.0, 240), ("1 h", 3600.0, 360), ("24 h", 86_400.0, 480), ("7 d", 7 * 86_400.0, 500),
     ("30 d", 30 * 86_400.0, 500),
 )  # fmt: skip
 #: each update draws all charts anew: at this pace an open panel costs a browser less than 5 % of a core
-UPDATE_S = 5.0
+UPDATE_S = 10.0
 PERIOD_MS = 1000
 CLOCK = "{%d %b %H:%M:%S}"
 

@@ -106,7 +106,7 @@ def same(written: str, drawn: str) -> bool:
 COLUMNS = {
     "utilization": ("utilization", "user"),
     "loss": ("value", "percent", "best_step"),
-    "queue": ("running", "median_s", "minutes"),
+    "queue": ("running", "median_s", "wait_s"),
     "usage": ("share", "day", "job"),
 }
 

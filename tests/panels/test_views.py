@@ -282,12 +282,12 @@ async def test_queue_shows_waits_by_class_and_width_over_time(daemon: Daemon) ->
         [1, 2],
         [60.0, 180.0],
     )
-    dots = {data["kind"][0]: data["minutes"] for data in shown.sources("minutes") if len(set(data["kind"])) == 1}
-    assert dots == {"high, 2 GPUs": [1.0], "normal, 1 GPU": [2.0, 4.0]}
+    dots = {data["kind"][0]: data["wait_s"] for data in shown.sources("wait_s") if len(set(data["kind"])) == 1}
+    assert dots == {"high, 2 GPUs": [60.0], "normal, 1 GPU": [120.0, 240.0]}
     over_time, waits, one_by_one = shown.exported()
     assert (list(over_time["running"])[-1], list(over_time["gpus"])[-1]) == (3, 4)
     assert waits["longest_s"] == [60.0, 240.0]
-    assert one_by_one["minutes"] == [1.0, 2.0, 4.0]
+    assert one_by_one["wait_s"] == [60.0, 120.0, 240.0]
     assert shown.has_png()
 
 
