@@ -98,7 +98,7 @@ def test_a_program_that_fails_is_told_by_the_exit_code_and_a_sentence(
     (folder / "fails.py").write_text(body)
     job = submitted(folder, "--wait", "fails.py")
     assert job.returncode == code
-    assert re.search(rf"jupysched: job \d+ \(fails\.py\) failed after 0:0\d: .*{said}", job.stderr)
+    assert re.search(rf"jupysched: job \d+ \(fails\.py\) failed after 0:\d\d: .*{said}", job.stderr)
     if "1 / 0" in body:
         assert f"{folder}/fails.py:2" in job.stderr
         assert "\x1b" not in job.stderr
