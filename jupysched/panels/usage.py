@@ -60,7 +60,7 @@ class View:
     def _stand(self) -> None:
         page = self._page
         hours, percent, count = number("0.00"), number("0"), number("0")
-        unused = {"busy": ("Busy %", percent), "idle_hours": ("Idle h", hours), "unused_hours": ("Unused h", hours)}
+        unused = {"busy": ("Busy %", percent), "idle_hours": ("Idle h", hours), "unused_hours": ("Unused", hours)}
         more = {**unused, "memory": ("Mem. %", percent), "failed_hours": ("Failed h", hours)}
         held = {"gpu_hours": ("GPU h", hours)}
         people = {
@@ -72,14 +72,14 @@ class View:
             **more,
         }
         days = {"day": "Day", "user": "User", "jobs": ("Jobs", count), **held, **more}
-        peak = {"peak": ("Peak mem. %", percent)}
+        peak = {"peak": ("Peak %", percent)}
         jobs = {"job": ("Job", count), "name": "Name", "user": "User", **held, **unused, **peak, "failed": ""}
         sources = [("", self._people), ("", self._by_day), ("", self._wastes)]
         page.show(
             [page.ranges([label for label, _ in RANGES], self._show_range)],
             self._idle,
             page.text(
-                "<b>Users</b> <span class='soft'>busy: by utilization; idle: under 5 % for minutes; mem.: used of what was there</span>"
+                "<b>Users</b> <span class='soft'>busy: by utilization; idle: under 5 % for minutes; mem. and peak: of what was there</span>"
             ),
             page.table(self._people, people, most=8),
             page.text("<b>Left most unused</b> <span class='soft'>by jobs of this time</span>"),

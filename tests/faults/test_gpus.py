@@ -135,6 +135,36 @@ def test_a_gpu_that_is_lost_is_drained_with_a_reason_and_other_jobs_go_on(
     machine.gpus[lost].lost = 0
 
 
+def test_an_error_of_a_program_is_told_to_its_user_and_its_gpu_goes_on(
+    notebook: Notebook, machine: FakeMachine
+) -> None:
+    number = submit(notebook, CELL)
+    with Client() as client:
+        job = wait_for_lines(client, number)
+    held = next(i for i in range(8) if machine.uuid(i) in job.gpu_ids)
+    machine.report(held, 31)
+    said = f"GPU {held} reported XID 31 (GPU memory page fault)"
+    eventually(lambda: said in job_of(number).why, within_s=20, what="the sentence of XID 31")
+    assert "succeeded" == wait_for_end(number).state
+    assert said in job_of(number).why
+    assert usable() == set(range(8))
+
+
+def test_an_error_of_the_hardware_drains_its_gpu_until_an_admin_says_otherwise(
+    house: Path, notebook: Notebook, machine: FakeMachine
+) -> None:
+    machine.report(3, 79)
+    eventually(lambda: 3 not in usable(), within_s=20, what="GPU 3 drained")
+    assert gpus()[3].drained.startswith("GPU 3 reported XID 79 (GPU has fallen off the bus)")
+    # A daemon that starts anew would hear nothing of it from the driver.
+    end_hard(int((house / "daemon.lock").read_text(encoding="ascii")))
+    eventually(lambda: usable() == set(range(8)) - {3}, within_s=120, what="all but GPU 3 back")
+    assert "XID 79" in gpus()[3].drained
+    with Client() as client:
+        client.drain(["3"], restore=True)
+    eventually(lambda: usable() == set(range(8)), within_s=20, what="GPU 3 in use again")
+
+
 def test_what_nvml_does_not_support_is_shown_as_unknown_never_as_0(notebook: Notebook) -> None:
     for gpu in gpus():
         assert gpu.memory_total_bytes
