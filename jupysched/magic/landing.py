@@ -20,6 +20,9 @@ from jupysched.namespace.land import land, load_values
 from jupysched.namespace.objects import ObjectStore
 from jupysched.phrases import listed
 
+#: results of a cell that have more than this in large buffers are held by the notebook's variables alone
+HELD_BYTES = 16 << 20
+
 Show = Callable[[Job], None]
 #: takes the value that a job's cell showed as its result
 Keep = Callable[[Job, Any], None]
@@ -113,14 +116,17 @@ class Landings:
                     self._adopt(job)
                     self._keep_shown(job, shown)
                 return
-            landing = land(path, self._user_ns(), job.sent, self._objects())
+            store = self._objects()
+            mapped_before = store.mapped_bytes
+            landing = land(path, self._user_ns(), job.sent, store)
         except (NamespaceError, OSError, MemoryError) as error:
             facts.note(f"The results could not be brought in: {error}")
             return
         # It holds on to everything that travelled.
         job.sent = None
-        # What the notebook changed in place as well is read again when asked for.
-        job.values = None if landing.apart else Results(landing.values)
+        # Read again when asked for: what the notebook changed in place as well, and what `del` in the notebook is to free.
+        is_large = job.single is None and store.mapped_bytes - mapped_before > HELD_BYTES
+        job.values = None if landing.apart or is_large else Results(landing.values)
         if job.single is not None:
             # What a function returned is the job's to give; the notebook has no variable for it.
             self._user_ns().pop(job.single, None)

@@ -37,6 +37,8 @@ class ObjectStore:
     folder: Path
     #: bytes written by this object, not those found already there
     written_bytes: int = 0
+    #: bytes of the buffers that it has mapped
+    mapped_bytes: int = 0
     #: it is the notebook's: what leaves the notebook's variables is spent. A job's variables are copies
     is_notebooks: bool = False
     _held: spent.Held | None = field(default=None, repr=False)
@@ -110,6 +112,7 @@ class ObjectStore:
             found = mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         finally:
             os.close(fd)
+        self.mapped_bytes += len(found)
         if len(found) >= spent.WORTH_BYTES:
             spent.unmark(self.folder, name)
             if self._held is not None:

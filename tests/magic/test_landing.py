@@ -1,5 +1,7 @@
 """Results come into the notebook between cells, never in the middle of one, once."""
 
+import gc
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -152,6 +154,21 @@ def test_a_result_that_is_damaged_is_a_note_and_no_error(desk: Desk, twin: TwinD
     (Path(job.directory) / "a1" / "result.pickle").write_bytes(b"not a pickle")
     cells.between_cells()
     assert "could not be brought in" in job.facts.notes[0]
+
+
+@pytest.mark.parametrize("held_bytes", [1 << 10, 1 << 30])
+def test_a_large_result_that_is_deleted_gives_its_memory_back_and_can_be_had_again(
+    desk: Desk, twin: TwinDaemon, cells: Any, monkeypatch: pytest.MonkeyPatch, held_bytes: int
+) -> None:
+    monkeypatch.setattr("jupysched.magic.landing.HELD_BYTES", held_bytes)
+    job = played(desk, twin, "import numpy\ny = numpy.arange(100_000)")
+    cells.between_cells()
+    landed = weakref.ref(desk.shell.user_ns.pop("y"))
+    gc.collect()
+    assert (landed() is None) == (held_bytes < 1 << 20)
+    assert job.result()["y"][-1] == 99_999
+    job.values = None
+    gc.collect()
 
 
 def test_a_missing_result_is_named_with_what_there_is() -> None:
