@@ -14,7 +14,7 @@ from benchmarks.notebook import Notebook
 from benchmarks.stage import Stage
 
 #: of issue and notes: twice Ray's shared memory with the sum, and a third of Dask's
-IN_TARGET_S, AGAIN_TARGET_S, OUT_TARGET_S = 0.52, 0.15, 0.6
+IN_TARGET_S, AGAIN_TARGET_S, OUT_TARGET_S = 0.54, 0.15, 0.6
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
@@ -42,7 +42,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         unit="s",
         floor=medians["write"],
         target=IN_TARGET_S * share,
-        note=f"{what}; {floors}",
+        note=f"{what}; {floors}; {_first_of_all(took['first'])}",
     )
     yield Figure(
         name="array_in_unchanged",
@@ -66,8 +66,13 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         unit="s",
         floor=medians["write"],
         target=OUT_TARGET_S * share,
-        note=f"net of making it in the job ({medians['making']:.3g} s)",
+        note=f"net of making it in the job ({medians['making']:.3g} s); {_first_of_all(took['out'])}",
     )
+
+
+def _first_of_all(took: list[float]) -> str:
+    """The first one finds no pages that a spent buffer could give up; what fresh ones cost depends on the machine."""
+    return f"the notebook's first one {took[0]:.3g} s"
 
 
 def _round(notebook: Notebook, megabytes: int, number: int) -> dict[str, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import select
 import time
 from typing import Any
@@ -146,7 +147,7 @@ class Attempt:
             "code": code if code >= 0 else None, "signal": -code if code < 0 else None,
             "stopped": self.stopping.asked, "started_at": self.started_at, "ended_at": self.recorder.now(),
             "frames": self.recorder.size, "end": self.intake.last_word or spool.read_json(spool.END), "max_rss_bytes": usage.ru_maxrss * 1024,
-            "cpu_s": round(usage.ru_utime + usage.ru_stime, 6), "swept": len(swept),
+            "cpu_s": round(usage.ru_utime + usage.ru_stime, 6), "shim_cpu_s": _own_cpu_s(), "swept": len(swept),
             "notes": self.recorder.notes() + self.intake.notes(), "metrics": self.recorder.gauge.values,
         }  # fmt: skip
         written = _write_exit(record)
@@ -178,6 +179,11 @@ class Attempt:
                 poll.register(fd, select.POLLOUT)
             poll.poll(int(left * 1000) + 1)
         self.control.drop_all()
+
+
+def _own_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return round(usage.ru_utime + usage.ru_stime, 6)
 
 
 def write_order(orders: int, order: dict[str, Any]) -> None:
