@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import atexit
 import threading
-import time
-from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 import ipywidgets
 
-from jupysched import phrases
 from jupysched.core.errors import JupyschedError
 from jupysched.magic import look, table
 from jupysched.magic.cell import KernelCell
 from jupysched.magic.desk import Desk
 from jupysched.magic.logtail import LogTail
-from jupysched.magic.offers import Offer, moved, offered
+from jupysched.magic.offers import moved
 from jupysched.magic.table_live import TableLive
+from jupysched.magic.table_row import Row, Shared, grid
 from jupysched.wire.records import JobRecord
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -32,10 +30,6 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 MOST_ROWS = 30
 #: tables of one kernel that live; an older one becomes plain HTML
 MOST_TABLES = 3
-#: how long a button that asks waits for its second press
-ASK_S = 8.0
-_COLUMNS = "4em 12em 11em 7em 4.5em 6em minmax(8em,1fr)"
-_GRID = f"display:grid;grid-template-columns:{_COLUMNS};gap:0 8px;font-size:12px;line-height:24px;overflow:hidden"
 _LOG = (
     "max-height:20em;overflow:auto;margin:4px 0;padding:6px;font:12px/1.4 var(--jp-code-font-family,monospace);white-space:pre-wrap;"
     "border:1px solid var(--jp-border-color2,#c8ccd1)"
@@ -55,7 +49,7 @@ class JobTable:
         # Clicks come in the kernel's thread, news in the relay's.
         self._lock = threading.RLock()
         self._shared = Shared()
-        self._head = self._shared.html(_grid(table.HEADS, weight="600"))
+        self._head = self._shared.html(grid(table.HEADS, weight="600"))
         self._body = ipywidgets.VBox([], layout=self._shared.box)
         self._more, self._said, self._logged = (self._shared.html() for _ in range(3))
         inside = [self._head, self._body, self._more, self._said, self._logged]
@@ -180,99 +174,6 @@ class JobTable:
             case _:
                 self._desk.call(lambda client: client.release(number))
                 return f"Job {number} waits again."
-
-
-class Shared:
-    """Looks that all widgets of a table share: each would else have models of its own."""
-
-    def __init__(self) -> None:
-        self.box = ipywidgets.Layout()
-        self.line = ipywidgets.Layout(flex="1 1 auto", min_width="0")
-        self.button = ipywidgets.Layout(
-            width="auto", height="24px", margin="0 2px 0 0", padding="0 6px", flex="0 0 auto"
-        )
-        self.button_style = ipywidgets.ButtonStyle()
-        self.text_style = ipywidgets.widgets.widget_string.HTMLStyle()
-        self.all = (self.box, self.line, self.button, self.button_style, self.text_style)
-
-    def html(self, value: str = "") -> Any:
-        """A place for text."""
-        return ipywidgets.HTML(value, layout=self.line, style=self.text_style)
-
-
-class Row:
-    """One job: a line of text and its buttons, made anew only where they change."""
-
-    def __init__(self, press: Callable[[JobRecord, str], None], shared: Shared, lock: threading.RLock) -> None:
-        self._press = press
-        self._shared = shared
-        self._lock = lock
-        self._line = shared.html()
-        self._record: JobRecord | None = None
-        self._offers: tuple[Offer, ...] = ()
-        self._buttons: tuple[Any, ...] = ()
-        #: the button that has asked, and until when its second press counts
-        self._asked: tuple[Any, float] | None = None
-        self.box = ipywidgets.HBox([self._line], layout=shared.box)
-
-    def show(self, record: JobRecord) -> None:
-        """The job as it is now."""
-        self._record = record
-        self._line.value = _grid(table.rows([record])[0], title=record.name)
-        self._forget_question(late_only=True)
-        offers = offered(record)
-        if offers == self._offers:
-            return
-        old, self._offers, self._asked = self._buttons, offers, None
-        self._buttons = tuple(self._button(record.id, offer) for offer in offers)
-        self.box.children = (self._line, *self._buttons)
-        for button in old:
-            button.close()
-
-    def close(self) -> None:
-        """Take all of it away."""
-        for widget in (*self._buttons, self._line, self.box):
-            widget.close()
-
-    def _button(self, number: int, offer: Offer) -> Any:
-        shared, tooltip = self._shared, f"{offer.label}: job {number}"
-        button = ipywidgets.Button(
-            description=offer.label, tooltip=tooltip, layout=shared.button, style=shared.button_style
-        )
-        button.on_click(lambda pressed: self._pressed(pressed, offer))
-        return button
-
-    def _pressed(self, button: Any, offer: Offer) -> None:
-        with self._lock:
-            record = self._record
-            if record is None or button not in self._buttons:
-                return
-            has_asked = self._asked is not None and self._asked[0] is button and time.monotonic() < self._asked[1]
-            self._forget_question()
-            if offer.asks and not has_asked:
-                # It stops what runs: asked once.
-                button.description, button.button_style = f"{offer.label}? Press again", "danger"
-                self._asked = (button, time.monotonic() + ASK_S)
-                return
-        self._press(record, offer.verb)
-
-    def _forget_question(self, *, late_only: bool = False) -> None:
-        if self._asked is None or (late_only and time.monotonic() < self._asked[1]):
-            return
-        button, self._asked = self._asked[0], None
-        offer = self._offers[self._buttons.index(button)]
-        button.description, button.button_style = offer.label, ""
-
-
-def _grid(words: Sequence[str], *, title: str = "", weight: str = "400") -> str:
-    """Words in the columns of the table; what has no room is in the title, a name whole."""
-    titles = [title if title and place == 1 else word for place, word in enumerate(words)]
-    cells = "".join(
-        f'<span style="overflow:hidden;text-overflow:ellipsis;white-space:nowrap" title="{escape(phrases.tidy(full)[:400])}">'
-        f"{look.text(word)}</span>"
-        for word, full in zip(words, titles, strict=True)
-    )
-    return f'<div style="{_GRID};font-weight:{weight}">{cells}</div>'
 
 
 def _below(*, shown: int, total: int) -> str:

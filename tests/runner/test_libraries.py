@@ -13,6 +13,7 @@ from jupysched.panels.training import AttemptMetrics
 from jupysched.runner import points
 from jupysched.spool import Kind
 from tests.runner.node import Job, Node
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.leaky("the node's zygote forks a pair ahead of each job"),
@@ -37,7 +38,12 @@ def notes(job: Job) -> list[str]:
 
 
 def run(node: Node, cell: str, **env: str) -> Job:
-    return node.run(cell, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **QUIET, **env})
+    """A job that has ended. To import these libraries takes a loaded machine a minute, in which a job says nothing."""
+    job = node.job(cell, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **QUIET, **env})
+    job.start()
+    eventually(lambda: job.exit, within_s=240, what="the end of the job")
+    job.follow()
+    return job
 
 
 WRITERS = pytest.mark.parametrize("library", ["torch.utils.tensorboard", "tensorboardX"])

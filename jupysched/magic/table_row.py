@@ -1,0 +1,119 @@
+"""One job in a table of widgets: a line of text and its buttons. Knows ipywidgets; knows nothing of who acts when one is pressed.
+
+What people wrote is escaped where the HTML is made (`look`); a button holds none of it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import ipywidgets
+
+from jupysched import phrases
+from jupysched.magic import look, table
+from jupysched.magic.offers import Offer, offered
+from jupysched.wire.records import JobRecord
+
+#: how long a button that asks waits for its second press
+ASK_S = 8.0
+_COLUMNS = "4em 12em 11em 7em 4.5em 6em minmax(8em,1fr)"
+_GRID = f"display:grid;grid-template-columns:{_COLUMNS};gap:0 8px;font-size:12px;line-height:24px;overflow:hidden"
+
+
+class Shared:
+    """Looks that all widgets of a table share: each would else have models of its own."""
+
+    def __init__(self) -> None:
+        self.box = ipywidgets.Layout()
+        self.line = ipywidgets.Layout(flex="1 1 auto", min_width="0")
+        self.button = ipywidgets.Layout(
+            width="auto", height="24px", margin="0 2px 0 0", padding="0 6px", flex="0 0 auto"
+        )
+        self.button_style = ipywidgets.ButtonStyle()
+        self.text_style = ipywidgets.widgets.widget_string.HTMLStyle()
+        self.all = (self.box, self.line, self.button, self.button_style, self.text_style)
+
+    def html(self, value: str = "") -> Any:
+        """A place for text."""
+        return ipywidgets.HTML(value, layout=self.line, style=self.text_style)
+
+
+class Row:
+    """One job: a line of text and its buttons, made anew only where they change."""
+
+    def __init__(self, press: Callable[[JobRecord, str], None], shared: Shared, lock: threading.RLock) -> None:
+        self._press = press
+        self._shared = shared
+        self._lock = lock
+        self._line = shared.html()
+        self._record: JobRecord | None = None
+        self._offers: dict[str, Offer] = {}
+        self._buttons: dict[str, Any] = {}
+        #: the verb whose button has asked, and until when its second press counts
+        self._asked: tuple[str, float] | None = None
+        self.box = ipywidgets.HBox([self._line], layout=shared.box)
+
+    def show(self, record: JobRecord) -> None:
+        """The job as it is now."""
+        self._record = record
+        self._line.value = grid(table.rows([record])[0], title=record.name)
+        offers = {offer.verb: offer for offer in offered(record)}
+        if offers == self._offers:
+            self._forget_question(late_only=True)
+            return
+        self._forget_question()
+        # A button that stays is the same: a press that is on its way finds it.
+        old, self._offers = self._buttons, offers
+        self._buttons = {verb: old.get(verb) or self._button(record.id, offer) for verb, offer in offers.items()}
+        self.box.children = (self._line, *self._buttons.values())
+        for verb in old.keys() - offers.keys():
+            old[verb].close()
+
+    def close(self) -> None:
+        """Take all of it away."""
+        for widget in (*self._buttons.values(), self._line, self.box):
+            widget.close()
+
+    def _button(self, number: int, offer: Offer) -> Any:
+        shared, tooltip = self._shared, f"{offer.label}: job {number}"
+        button = ipywidgets.Button(
+            description=offer.label, tooltip=tooltip, layout=shared.button, style=shared.button_style
+        )
+        button.on_click(lambda _button: self._pressed(offer.verb))
+        return button
+
+    def _pressed(self, verb: str) -> None:
+        with self._lock:
+            record, offer = self._record, self._offers.get(verb)
+            if record is None or offer is None:
+                return
+            has_asked = self._asked is not None and self._asked[0] == verb and time.monotonic() < self._asked[1]
+            self._forget_question()
+            if offer.asks and not has_asked:
+                # It stops what runs: asked once.
+                button = self._buttons[verb]
+                button.description, button.button_style = f"{offer.label}? Press again", "danger"
+                self._asked = (verb, time.monotonic() + ASK_S)
+                return
+        self._press(record, verb)
+
+    def _forget_question(self, *, late_only: bool = False) -> None:
+        if self._asked is None or (late_only and time.monotonic() < self._asked[1]):
+            return
+        verb, self._asked = self._asked[0], None
+        self._buttons[verb].description, self._buttons[verb].button_style = self._offers[verb].label, ""
+
+
+def grid(words: Sequence[str], *, title: str = "", weight: str = "400") -> str:
+    """Words in the columns of the table; what has no room is in the title, a name whole."""
+    titles = [title if title and place == 1 else word for place, word in enumerate(words)]
+    cells = "".join(
+        f'<span style="overflow:hidden;text-overflow:ellipsis;white-space:nowrap" title="{escape(phrases.tidy(full)[:400])}">'
+        f"{look.text(word)}</span>"
+        for word, full in zip(words, titles, strict=True)
+    )
+    return f'<div style="{_GRID};font-weight:{weight}">{cells}</div>'
