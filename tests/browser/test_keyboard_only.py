@@ -9,7 +9,6 @@ from jupysched.client import Client
 from jupysched.places import new_job_directory
 from jupysched.wire.requests import SpecRecord
 from tests.browser.driver import Lab
-from tests.labs import ROOT
 
 
 @pytest.fixture
@@ -72,24 +71,23 @@ def test_what_cannot_be_undone_is_asked_once_and_can_be_kept(lab: Lab, held: lis
     lab.eventually(lambda: lab.server.api(f"jobs/{held[0]}").json()["state"] != "held", "it is released")
 
 
-def test_axe_finds_no_serious_fault(lab: Lab, held: list[int]) -> None:
-    lab.show_sidebar()
-    lab.page.locator(f"[data-jupysched-job='{held[1]}']").click()
-    lab.run("jupysched:show-detail", {"jobs": [held[1]]})
-    expect(lab.page.get_by_role("heading", name="kept 1")).to_be_visible()
-    axe = ROOT / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
-    for theme in ("JupyterLab Light", "JupyterLab Dark"):
-        lab.theme(theme)
-        lab.page.wait_for_timeout(500)
-        lab.page.add_script_tag(path=axe)
-        found = lab.page.evaluate(
-            "axe.run({include: [['#jupysched'], ['.jp-jupysched-page'], ['.jp-jupysched-status']]}, {resultTypes: ['violations']})"
-        )
-        serious = [
-            (theme, v["id"], v["help"], [n["html"][:160] for n in v["nodes"]][:3])
-            for v in found["violations"]
-            if v["impact"] in ("serious", "critical")
-        ]
-        assert serious == []
-        lab.shot(f"details-{theme.split()[-1].lower()}")
-    lab.theme("JupyterLab Light")
+def test_a_cell_is_queued_by_keys_alone(lab: Lab) -> None:
+    lab.start_daemon()
+    lab.notebook("%load_ext jupysched", "answer = 6 * 7", "answer")
+    lab.run_cell(0)
+    lab.page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1")
+    lab.page.locator(".jp-Notebook:visible").focus()
+    keyboard = lab.page.keyboard
+    keyboard.press("Control+Alt+g")
+    form = lab.page.locator(".jp-jupysched-form")
+    expect(form.locator("input, select").first).to_be_focused()
+    for _ in range(2):  # memory, time
+        keyboard.press("Tab")
+    keyboard.type("5m")
+    expect(form.locator("code")).to_contain_text("--time 5m")
+    expect(form.get_by_role("status")).to_contain_text("in the queue")
+    keyboard.press("Enter")
+    expect(form).to_be_hidden()
+    lab.wait_for_state(1, "succeeded")
+    lab.run_cell(2)
+    lab.eventually(lambda: "42" in lab.text(2), "the result is there")

@@ -93,11 +93,14 @@ def begin(lab: Lab, other: Lab) -> str:
 
 
 def test_while_the_page_that_queued_it_is_there_its_kernel_alone_writes(lab: Lab, other: Lab) -> None:
-    begin(lab, other)
-    other.eventually(lambda: "row 4" in other.text(1), "the other page shows it too")
+    path = begin(lab, other)
     is_once(lab)
-    is_once(other)
     lab.shot("shared-document")
+    lab.eventually(lambda: "row 23" in lab.saved_text(path, 1), "the shared document is saved by itself")
+    assert lab.saved_text(path, 1) == "".join(f"row {i}\n" for i in range(ROWS))
+    # JupyterLab 4.6 shows outputs in a wrong order to the other page after an update_display_data, of any code.
+    other.reload()
+    is_once(other)
 
 
 def test_when_that_page_is_gone_one_of_the_others_writes(lab: Lab, other: Lab) -> None:
