@@ -16,7 +16,7 @@ import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cloudpickle import cloudpickle as internals
 
@@ -100,6 +100,18 @@ class PayloadWriter:
 
     def write(self, path: Path, header: dict[str, Any]) -> int:
         """Return the bytes written. Writes: the file, by rename."""
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with open(temporary, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+                size = self.write_to(file, header)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return size
+
+    def write_to(self, file: BinaryIO, header: dict[str, Any]) -> int:
+        """Return the bytes written to this file."""
         full = {
             **header,
             "blobs": self.blobs,
@@ -107,17 +119,10 @@ class PayloadWriter:
             "entries": [(e.label, e.start, e.end, e.buffers) for e in self.entries],
         }
         head = pickle.dumps(full, protocol=5)
-        path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with open(temporary, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
-                file.write(MAGIC)
-                file.write(len(head).to_bytes(8, "little"))
-                file.write(head)
-                file.write(self.body.getbuffer())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        file.write(MAGIC)
+        file.write(len(head).to_bytes(8, "little"))
+        file.write(head)
+        file.write(self.body.getbuffer())
         return len(MAGIC) + 8 + len(head) + self.body.tell()
 
 
