@@ -64,7 +64,8 @@ class Sampling:
         self.look()
 
     def look(self) -> None:
-        """One reading, and the next one in a second."""
+        """One reading, and the next one in a second, whatever comes of this one."""
+        self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.look)
         samples = self._probe.sample()
         self._latest = {s.gpu: s for s in samples}
         roots = self._roots()
@@ -80,7 +81,6 @@ class Sampling:
         if events:
             self._loop.node(events)
         self._sampled()
-        self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.look)
 
     def _describe(self, pid: int) -> Whose:
         return describe_process(pid, otherwise=self._probe.process_name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bokeh.models import Button, ColumnDataSource, CustomJS, LayoutDOM
 
-from jupysched.panels.look import Theme, style
+from jupysched.panels.theme import Theme, style
 
 #: what each table of a file is called ("" for the only one), and what is in it
 Sources = Sequence[tuple[str, ColumnDataSource]]

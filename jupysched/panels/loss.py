@@ -13,7 +13,7 @@ import numpy as np
 from bokeh.document import Document
 from bokeh.models import ColumnDataSource, Div, NumberFormatter
 
-from jupysched.panels import look, past, runs
+from jupysched.panels import look, past, runs, theme
 from jupysched.panels.loss_controls import Controls
 from jupysched.panels.page import Page, fill, number, say
 from jupysched.panels.training import AttemptMetrics
@@ -48,8 +48,8 @@ class View:
         self._broken: dict[tuple[int, str], ColumnDataSource] = {}
         self._busy: dict[int, Busyness] = {}
         self._stands: tuple[Any, ...] | None = None
-        named = [int(w) for w in look.argument(document, "jobs").split(",") if w.isdigit()]
-        wanted = [w for w in look.argument(document, "metrics").split(",") if w]
+        named = [int(w) for w in theme.argument(document, "jobs").split(",") if w.isdigit()]
+        wanted = [w for w in theme.argument(document, "metrics").split(",") if w]
         self._controls = Controls(self._page.theme, jobs=named, metrics=wanted, changed=self._drawn.clear)
         self._has_chosen = bool(named)
         self._advice = self._page.text("")

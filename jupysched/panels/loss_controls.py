@@ -9,7 +9,7 @@ from html import escape
 
 from bokeh.models import CheckboxButtonGroup, MultiChoice, RadioButtonGroup, Row, Slider
 
-from jupysched.panels import look
+from jupysched.panels.theme import WRAP, Theme, style
 
 #: as `runs.x_of` knows them, and as people read them
 AXES = ("step", "epoch", "minutes", "time")
@@ -20,9 +20,9 @@ class Controls:
     """What a person has chosen."""
 
     def __init__(
-        self, theme: look.Theme, *, jobs: Sequence[int], metrics: Sequence[str], changed: Callable[[], None]
+        self, theme: Theme, *, jobs: Sequence[int], metrics: Sequence[str], changed: Callable[[], None]
     ) -> None:
-        sheet = [look.style(theme)]
+        sheet = [style(theme)]
         gap = (5, 14, 5, 0)
         self._jobs = MultiChoice(
             value=[str(j) for j in jobs], title="Jobs", width=340, placeholder="choose jobs", stylesheets=sheet
@@ -47,8 +47,8 @@ class Controls:
     def rows(self) -> tuple[Row, Row]:
         """Where the choosers stand, and where the rest does (more may be added to that one)."""
         return (
-            Row(children=[self._jobs, self._metrics], sizing_mode="stretch_width", styles=look.WRAP),
-            Row(children=[self._axis, self._logs, self._smoothing], sizing_mode="stretch_width", styles=look.WRAP),
+            Row(children=[self._jobs, self._metrics], sizing_mode="stretch_width", styles=WRAP),
+            Row(children=[self._axis, self._logs, self._smoothing], sizing_mode="stretch_width", styles=WRAP),
         )
 
     @property

@@ -18,7 +18,7 @@ from bokeh.models import (
 )
 
 from jupysched.core.errors import JupyschedError
-from jupysched.panels import look
+from jupysched.panels import theme
 from jupysched.panels.files import Sources, csv_button, png_button
 
 WORDS_WIDTH, NUMBER_WIDTH = 110, 60
@@ -29,19 +29,19 @@ class Page:
 
     def __init__(self, document: Document, *, title: str, file_name: str) -> None:
         self.document = document
-        self.theme = look.theme_of(document)
+        self.theme = theme.theme_of(document)
         self.file_name = file_name
         #: what is drawn, and what its picture shows
         self.charts = Column(children=[self.text("")], sizing_mode="stretch_width")
         self._trouble = self.text("")
         self._buttons = Row(children=[])
         self._guarded: Callable[[], Awaitable[None]] | None = None
-        look.dress(document, self.theme, title)
+        theme.dress(document, self.theme, title)
 
     def show(self, head: Sequence[Any], *below: Any, sources: Sources, above: Sequence[Any] = ()) -> None:
         """Stand there: controls and the buttons that save it in one row, charts, and what stands below them."""
         self.save(sources)
-        row = Row(children=[*head, self._buttons], sizing_mode="stretch_width", styles=look.WRAP)
+        row = Row(children=[*head, self._buttons], sizing_mode="stretch_width", styles=theme.WRAP)
         self.document.add_root(
             Column(children=[*above, row, self._trouble, self.charts, *below], sizing_mode="stretch_width")
         )
@@ -75,12 +75,12 @@ class Page:
 
     def text(self, html: str) -> Div:
         """A block of text over the whole width."""
-        return Div(text=html, visible=bool(html), sizing_mode="stretch_width", stylesheets=[look.style(self.theme)])
+        return Div(text=html, visible=bool(html), sizing_mode="stretch_width", stylesheets=[theme.style(self.theme)])
 
     def ranges(self, labels: Sequence[str], chosen: Callable[[int], Any], *, active: int = 0) -> RadioButtonGroup:
         """A choice of times."""
         made = RadioButtonGroup(
-            labels=list(labels), active=active, width=58 * len(labels), stylesheets=[look.style(self.theme)]
+            labels=list(labels), active=active, width=58 * len(labels), stylesheets=[theme.style(self.theme)]
         )
         made.on_change("active", lambda _a, _o, new: chosen(int(new)))
         return made
@@ -102,7 +102,7 @@ class Page:
             index_position=None,
             reorderable=False,
             sizing_mode="stretch_width",
-            stylesheets=[look.style(self.theme), look.table_style(self.theme)],
+            stylesheets=[theme.style(self.theme), theme.table_style(self.theme)],
         )
 
         def fit(_name: str, _old: Any, new: Mapping[str, Any]) -> None:

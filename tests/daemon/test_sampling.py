@@ -132,3 +132,21 @@ async def test_a_reading_is_taken_before_the_loop_acts_on_it(monkeypatch: pytest
     assert usable_when_taken == [True]
     assert house.loop.state.gpus[GpuId("G0")].drains["xid 79"].startswith("GPU 0 reported XID 79")
     assert made.latest()[GpuId("G0")].xids == (79,)
+
+
+async def test_a_reading_that_could_not_be_taken_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "PERIOD_S", 0)
+    house = await House().open()
+    taken: list[int] = []
+
+    def take(samples: Sequence[GpuSample]) -> None:
+        taken.append(len(samples))
+        if len(taken) == 1:
+            raise RuntimeError("the store is not in order")
+
+    probe = FakeProbe(tuple(house.loop.state.gpus.values()), clock=house.clock.now)
+    made = Sampling(probe=probe, loop=house.loop, take=take, sampled=lambda: None)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError):
+        made.start()
+    await eventually_async(lambda: len(taken) > 1, what="the next reading")
+    made.close()
