@@ -186,10 +186,10 @@ async def test_utilization_goes_on_where_it_was(daemon: Daemon, monkeypatch: pyt
     shown = Shown(utilization.draw, daemon)
     await shown.tick()
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 6)
+    monkeypatch.setattr(time, "time", lambda: now + utilization.UPDATE_S + 1)
     await shown.tick()
     more, holds = daemon.asked[-2:]
-    assert now - 15 < more.since < now < more.until
+    assert now - 3 * utilization.UPDATE_S < more.since < now < more.until
     assert holds.most == 1
     [lines] = [s for s in shown.sources("utilization") if 70.0 in s["utilization"]]
     # The first reading lies five minutes back: between the two there is a gap.
