@@ -13,6 +13,7 @@ from jupysched.daemon.auth import Person
 from jupysched.daemon.metering import IDLE_AFTER_S
 from jupysched.daemon.recording import Recorder
 from jupysched.daemon.rollup import METRICS
+from jupysched.daemon.views import gpu_record
 from jupysched.ports import GpuSample
 from jupysched.wire import requests as ask
 from jupysched.wire.records import RequestRecord
@@ -235,3 +236,14 @@ async def test_an_error_of_the_hardware_outlives_daemon_and_node_until_an_admin_
     elsewhere.open()
     elsewhere.take([])
     assert house.loop.state.gpus[GpuId("G1")].is_usable
+
+
+async def test_what_links_carry_is_in_the_record_and_what_is_not_told_is_unknown(house: House) -> None:
+    gpu = house.loop.state.gpus[GpuId("G0")]
+    told = gpu_record(
+        house.loop.state,
+        gpu,
+        GpuSample(gpu=gpu.id, at=1.0, pcie_rx_bytes_per_s=1.0, pcie_tx_bytes_per_s=2.0, nvlink_rx_bytes_per_s=3.0),
+    )
+    assert (told.pcie_rx_bytes_per_s, told.pcie_tx_bytes_per_s) == (1.0, 2.0)
+    assert (told.nvlink_rx_bytes_per_s, told.nvlink_tx_bytes_per_s) == (3.0, None)
