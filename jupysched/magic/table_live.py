@@ -22,10 +22,9 @@ GATHER_S = 0.3
 #: the whole table is asked for again after so long: jobs that are new, times that go on while a job lives
 FRESH_S, QUIET_S = 2.0, 10.0
 AWAY_S = 1.0
-MOST_JOBS = 1000
 
-#: told all jobs in their order, in the relay's thread
-Show = Callable[[list[JobRecord]], None]
+#: told the first jobs in their order, and how many there are; in the relay's thread
+Show = Callable[[list[JobRecord], int], None]
 #: told a sentence, or "" when it is true no longer
 Say = Callable[[str], None]
 
@@ -33,15 +32,14 @@ Say = Callable[[str], None]
 class TableLive:
     """One table's subscription. `begin`, `end` and `nudge` may be called from any thread, as often as one likes."""
 
-    def __init__(self, relay: Relay, show: Show, say: Say) -> None:
+    def __init__(self, relay: Relay, show: Show, say: Say, *, wanted: ask.Jobs) -> None:
         self._relay = relay
+        #: no more than are shown: what is asked for every other second must cost the daemon nothing
+        self._wanted = wanted
         self._show = show
         self._say = say
         self._watching: asyncio.Task[None] | None = None
         self._stirred: asyncio.Event | None = None
-        #: ids whose changes are told
-        self._shown: list[int] = []
-        self._fresh_s = FRESH_S
 
     def begin(self) -> None:
         """Tell the jobs from now on."""
@@ -54,11 +52,6 @@ class TableLive:
     def nudge(self) -> None:
         """Ask again now."""
         self._relay.call(self._stir)
-
-    def shows(self, records: list[JobRecord]) -> None:
-        """These are the jobs on the screen; only from `show`."""
-        self._shown = [record.id for record in records]
-        self._fresh_s = QUIET_S if all(map(has_ended, records)) else FRESH_S
 
     # --- in the relay's thread ---------------------------------------------------------------------------------------
 
@@ -97,17 +90,18 @@ class TableLive:
         try:
             while hearing is None or not hearing.done():
                 self._stirred.clear()
-                page: msg.JobsPage = await client.call(ask.Jobs(limit=MOST_JOBS))
-                self._show(page.jobs)
+                page: msg.JobsPage = await client.call(self._wanted)
+                self._show(page.jobs, page.total)
+                shown = [record.id for record in page.jobs]
                 if hearing is None:
-                    watched = list(self._shown)
-                    hearing = asyncio.get_running_loop().create_task(self._hear(client, watched))
-                elif watched != self._shown:
-                    watched = list(self._shown)
-                    await client.call(ask.Watch(jobs=watched))
+                    hearing = asyncio.get_running_loop().create_task(self._hear(client, shown))
+                elif watched != shown:
+                    await client.call(ask.Watch(jobs=shown))
                     self._stirred.clear()
+                watched = shown
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stirred.wait(), self._fresh_s)
+                    fresh_s = QUIET_S if all(map(has_ended, page.jobs)) else FRESH_S
+                    await asyncio.wait_for(self._stirred.wait(), fresh_s)
                 await asyncio.sleep(GATHER_S)
         finally:
             if hearing is not None:

@@ -23,6 +23,7 @@ from jupysched.magic.logtail import LogTail
 from jupysched.magic.offers import moved
 from jupysched.magic.table_live import TableLive
 from jupysched.magic.table_row import Row, Shared, grid
+from jupysched.wire import requests as ask
 from jupysched.wire.records import JobRecord
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -39,11 +40,12 @@ _LOG = (
 class JobTable:
     """One table under one cell."""
 
-    def __init__(self, desk: Desk, cell: KernelCell, *, everybodys: bool) -> None:
+    def __init__(self, desk: Desk, cell: KernelCell, *, users: list[str] | None) -> None:
+        """A table of the jobs of these users; None: of everybody."""
         self._desk = desk
         self._cell = cell
-        self._everybodys = everybodys
         self._records: list[JobRecord] = []
+        self._total = 0
         self._rows: dict[int, Row] = {}
         self._log: tuple[int, LogTail] | None = None
         # Clicks come in the kernel's thread, news in the relay's.
@@ -55,7 +57,8 @@ class JobTable:
         inside = [self._head, self._body, self._more, self._said, self._logged]
         self._box = ipywidgets.VBox(inside, layout=self._shared.box, _view_count=0)
         self._box.observe(self._seen, "_view_count")
-        self._live = TableLive(desk.relay, self._show, self._away)
+        wanted = ask.Jobs(users=users, limit=MOST_ROWS)
+        self._live = TableLive(desk.relay, self._show, self._away, wanted=wanted)
 
     @property
     def display_id(self) -> str:
@@ -64,7 +67,7 @@ class JobTable:
 
     def display(self, records: list[JobRecord]) -> None:
         """Put it under the cell, with these jobs for the time until it is seen."""
-        self._show(records)
+        self._show(records[:MOST_ROWS], len(records))
         content = self._plain()
         content["data"][VIEW] = {"version_major": 2, "version_minor": 0, "model_id": self._box.model_id}
         self._cell.send("display_data", content)
@@ -85,13 +88,9 @@ class JobTable:
         self._cell.send("update_display_data", self._plain())
 
     def _plain(self) -> dict[str, Any]:
-        chosen = self._chosen(self._records)
-        content = table.content(chosen[:MOST_ROWS], total=len(chosen))
+        content = table.content(self._records, total=self._total)
         content["transient"] = {"display_id": self.display_id}
         return content
-
-    def _chosen(self, records: list[JobRecord]) -> list[JobRecord]:
-        return [record for record in records if record.mine or self._everybodys]
 
     def _seen(self, change: dict[str, Any]) -> None:
         """The front end shows it, or shows it no longer."""
@@ -102,23 +101,20 @@ class JobTable:
 
     # --- in whichever thread brings news -----------------------------------------------------------------------------
 
-    def _show(self, records: list[JobRecord]) -> None:
+    def _show(self, records: list[JobRecord], total: int) -> None:
         with self._lock:
-            self._records = records
-            chosen = self._chosen(records)
-            shown = chosen[:MOST_ROWS]
-            for record in shown:
+            self._records, self._total = records, total
+            for record in records:
                 if record.id not in self._rows:
                     self._rows[record.id] = Row(self._press, self._shared, self._lock)
                 self._rows[record.id].show(record)
-            order = tuple(self._rows[record.id].box for record in shown)
+            order = tuple(self._rows[record.id].box for record in records)
             if order != self._body.children:
                 self._body.children = order
-            for number in self._rows.keys() - {record.id for record in shown}:
+            for number in self._rows.keys() - {record.id for record in records}:
                 self._rows.pop(number).close()
-            self._more.value = _below(shown=len(shown), total=len(chosen))
+            self._more.value = _below(shown=len(records), total=total)
             self._show_log()
-        self._live.shows(shown)
 
     def _show_log(self) -> None:
         if self._log is None:
@@ -194,8 +190,9 @@ def _leave_plain() -> None:
 
 def display(desk: Desk, cell: KernelCell, records: list[JobRecord], *, everybodys: bool) -> None:
     """Show these jobs under the cell as a table that lives, and let an old one go."""
-    made = JobTable(desk, cell, everybodys=everybodys)
-    made.display(records)
+    chosen = [record for record in records if record.mine or everybodys]
+    made = JobTable(desk, cell, users=None if everybodys else sorted({record.user for record in chosen}))
+    made.display(chosen)
     _tables.append(made)
     while len(_tables) > MOST_TABLES:
         _tables.pop(0).close()

@@ -167,3 +167,19 @@ def test_when_the_kernel_ends_its_tables_are_plain(front: FrontEnd) -> None:
     front._client.shutdown()
     front.listen_until(lambda: VIEW not in seen.displays[0], within_s=20, what="the table is plain")
     assert "text/html" in seen.displays[0]
+
+
+def test_while_the_daemon_is_away_it_says_so_and_then_goes_on(front: FrontEnd) -> None:
+    job = queued(front, body="pass")
+    reached(front, job, "succeeded")
+    table, _ = front.table()
+    front.shows(table)
+    front.listen_until(lambda: "succeeded" in front.rows(table)[job][0], within_s=20, what="it has ended in the table")
+    with Client() as client:
+        client.shutdown()
+    front.listen_until(lambda: "No daemon" in front.text(table, 3), within_s=30, what="it says that there is no daemon")
+    with Client() as client:
+        client.hello()
+    front.listen_until(lambda: front.text(table, 3) == "", within_s=30, what="it says so no longer")
+    another = queued(front, body="pass")
+    front.listen_until(lambda: another in front.rows(table), within_s=30, what="it follows the new daemon")
