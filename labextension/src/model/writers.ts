@@ -6,12 +6,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 
 import type { JobRecord, Snapshot } from '../api/schema';
-import {
-  codeCells,
-  type ISavedCard,
-  isWrittenByKernel,
-  withCard
-} from './cells';
+import { cardOf, codeCells, isWrittenByKernel, withCard } from './cells';
 import type { JobsModel } from './jobs';
 import { OutputWriter } from './outputs';
 import { type IAwareness, Turns } from './turns';
@@ -88,7 +83,7 @@ export class Writers {
   }
 
   /** Show what the spool holds, and go on with what comes. */
-  async take(cell: CodeCell, card: ISavedCard, job: JobRecord): Promise<void> {
+  async take(cell: CodeCell, job: JobRecord): Promise<void> {
     if (this._busy.has(cell)) {
       return;
     }
@@ -102,7 +97,7 @@ export class Writers {
         return;
       }
       this._taken.get(cell)?.following?.dispose();
-      const writer = write(cell, card, snapshot);
+      const writer = write(cell, snapshot, this._turns.isShared);
       if (!snapshot.ended && snapshot.attempt > 0) {
         const { attempt, end } = snapshot;
         following = model.follow(job.id, attempt, end, piece => {
@@ -160,15 +155,22 @@ export class Writers {
 /** Put the snapshot behind what the cell itself printed and the card, which is renewed. */
 function write(
   cell: CodeCell,
-  card: ISavedCard,
-  snapshot: Snapshot
+  snapshot: Snapshot,
+  isShared: boolean
 ): OutputWriter {
-  const now = cell.model.outputs.toJSON();
+  const { outputs, sharedModel } = cell.model;
+  const now = isShared ? sharedModel.getOutputs() : outputs.toJSON();
+  if (isShared) {
+    // What this page shows may differ from the document (JupyterLab 4.6, after another page's update_display_data), and what is
+    // written over it then leaves parts of the old text behind.
+    sharedModel.setOutputs([]);
+  }
+  const at = cardOf(now)?.index ?? -1;
   const before = [
-    ...now.slice(0, card.index),
-    withCard(now[card.index], snapshot.card)
+    ...now.slice(0, Math.max(0, at)),
+    withCard(now[at], snapshot.card)
   ];
-  const writer = new OutputWriter(cell.model.outputs, before.filter(isOutput));
+  const writer = new OutputWriter(outputs, before.filter(isOutput));
   writer.replace(snapshot.ops, snapshot.clearing);
   return writer;
 }

@@ -168,7 +168,7 @@ class NotebookReconciler {
           known !== undefined &&
           this._writers.hasTurn(job, cell)
         ) {
-          void this._writers.take(cell, card, known);
+          void this._writers.take(cell, known);
         }
       }
     }, SETTLE_MS);
@@ -193,7 +193,7 @@ class NotebookReconciler {
     const isSettled =
       hasEnded(card) && card.attempt === job.attempt && hasEnded(job);
     if (!isSettled && this._writers.isMine(job.id, cell)) {
-      void this._writers.take(cell, card, job);
+      void this._writers.take(cell, job);
     }
   }
 
