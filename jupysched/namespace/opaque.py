@@ -51,6 +51,10 @@ class Opaque:
         # no numbers for what is only met here: the same state gives the same bytes
         self.pickler.fast = True
 
+    def __del__(self) -> None:
+        # A pickler knows itself, and would hold all that is numbered until the collector comes by.
+        self.pickler.clear_memo()
+
     def take(self, obj: Any) -> tuple[bytes, bytes] | None:
         """Return digests of how the object is made and of its state; None when it can't be told."""
         made = reduced(obj)

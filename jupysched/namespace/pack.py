@@ -72,11 +72,13 @@ class Packed:
     def write(self, path: Path) -> int:
         """Return the bytes written. Writes: the file, by rename; buffers are in the object store already."""
         try:
-            return self.writer.write(Path(path), self.header)
+            size = self.writer.write(Path(path), self.header)
         except OSError as error:
             if error.errno == 28:  # noqa: PLR2004  ENOSPC
                 raise ObjectStoreFull(str(Path(path).parent), self.writer.body.tell(), 0) from error
             raise
+        self.writer.forget()
+        return size
 
 
 @without_collection()

@@ -98,6 +98,12 @@ class PayloadWriter:
         """Return what was written, by number."""
         return dict(self.pickler.memo.copy().values())
 
+    def forget(self) -> None:
+        """Let go of what was packed: a pickler knows itself, and would hold it until the collector comes by."""
+        self.pickler.clear_memo()
+        self.pickler.tensors.storages.clear()
+        self.pickler.privates.clear()
+
     def write(self, path: Path, header: dict[str, Any]) -> int:
         """Return the bytes written. Writes: the file, by rename."""
         path = Path(path)

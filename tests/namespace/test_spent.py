@@ -2,6 +2,8 @@
 
 import gc
 import os
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +106,20 @@ def test_a_new_buffer_takes_the_pages_of_a_spent_one_that_is_on_the_disk(store: 
 def test_a_mark_without_its_buffer_goes(store: ObjectStore) -> None:
     spent.mark(store.folder, "00ff-1048576")
     assert (0, set()) == (spent.let_go(store.folder, MEGABYTE), marked(store))
+
+
+@pytest.mark.parametrize("make", [lambda: np.zeros(MEGABYTE, np.uint8), lambda: torch.zeros(MEGABYTE)])
+def test_what_was_packed_and_written_is_freed_with_its_variable(
+    store: ObjectStore, tmp_path: Path, make: Callable[[], object]
+) -> None:
+    variables = {"__name__": "__main__", "values": make()}
+    gc.disable()
+    try:
+        packed = pack_inputs("values", variables, objects=store)
+        packed.write(tmp_path / "input.pickle")
+        gone = weakref.ref(variables.pop("values"))
+        del packed
+        assert gone() is None
+        assert 1 == len(marked(store))
+    finally:
+        gc.enable()
