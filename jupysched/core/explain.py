@@ -56,7 +56,7 @@ def _pending(state: State, job: Job, now: float) -> Explanation:
     position = state.position(job.id)
     never = _never(state, job)
     if never is not None:
-        return Explanation(reason=never.reason, sentence=never.sentence, position=position)
+        return Explanation(reason=never.reason, sentence=never.sentence + _moved(job, now), position=position)
     bound = bound_now(state, job, now) or withheld_from(state, job, now, Room(state).total, {})
     if bound is not None:
         sentence = bound.sentence + _moved(job, now)

@@ -9,6 +9,7 @@ from jupysched.core.explain import explain
 from jupysched.core.fold import fold
 from jupysched.core.job import JobId, Priority
 from jupysched.core.policies import POLICIES
+from jupysched.core.resources import GpuId
 from jupysched.core.state import State
 from tests.core.builders import a_state, applied, asked, ended, joined, running
 
@@ -108,6 +109,8 @@ def test_why_says_who_moved_it_and_when(line):
     moved(line, 5, admin=True)
     assert "; moved to the front by root 10 min ago" in explain(line, JobId(5), now=650).sentence
     assert "(job 5 was moved to the front by root)" in explain(line, JobId(2), now=51).sentence
+    fold(line, ev.GpuDrained(at=52, gpu=GpuId("n1-0"), cause="admin", sentence="fan"))
+    assert "(fan); moved to the front by root" in explain(line, JobId(5), now=60).sentence
 
 
 def test_queued_again_it_lines_up_as_everybody(line):
