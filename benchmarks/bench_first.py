@@ -124,12 +124,12 @@ def first_frame(spec: SpecRecord) -> None:
     path = spool.attempt_path(spec.directory, 1)
     while True:
         try:
-            connection = spool.connect_control(path)
-            break
-        except OSError:
-            if os.path.exists(os.path.join(path, spool.EXIT)):
-                return
-            time.sleep(0.0003)
-    with connection:
-        connection.sendall(json.dumps({"op": "read", "from": 0}).encode() + b"\n")
-        connection.recv(1 << 16)
+            with spool.connect_control(path) as connection:
+                connection.sendall(json.dumps({"op": "read", "from": 0}).encode() + b"\n")
+                if connection.recv(1 << 16):
+                    return
+        except OSError:  # not there yet, or just gone
+            pass
+        if os.path.exists(os.path.join(path, spool.EXIT)):
+            return
+        time.sleep(0.0003)
