@@ -96,6 +96,7 @@ def _submitted(state: State, event: ev.Submitted) -> None:
         since=event.at,
         queued_at=event.at,
     )
+    state.siblings.came(job)
     reindex_job(state, None, job)
 
 
@@ -188,8 +189,10 @@ def _learnt(state: State, old: Job, new: Job, event: ev.AttemptEnded | ev.Attemp
         if new.state is S.SUCCEEDED or new.state is S.FAILED:
             state.history.turned_around(event.at - new.since)
             state.history.learn(kinds_of(new.spec), old.attained_s, new.attained_s, is_end=True)
+            state.siblings.ran(new, is_end=True)
         elif new.state is S.PENDING:
             state.history.learn(kinds_of(new.spec), old.attained_s, new.attained_s, is_end=False)
+            state.siblings.ran(new, is_end=False)
     elif new.reason is Reason.LEASE_EXPIRED:
         gone = new.ran_on is not None and any(n not in state.nodes for n in new.ran_on.nodes)
         return evolve(new, reason=Reason.NODE_LOST) if gone else new

@@ -206,6 +206,7 @@ def remove_job(state: State, job_id: JobId) -> None:
     if state.dependents.get(job_id):
         return
     del state.jobs[job_id]
+    state.siblings.forget(job_id)
     state.dependents.pop(job_id, None)
 
 

@@ -16,6 +16,7 @@ from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, LaneKey, Merge, Passing, Rank
 from jupysched.core.resources import Gpu, GpuId, Node, NodeName, Request
 from jupysched.core.rules import Rules
+from jupysched.core.siblings import Siblings
 from jupysched.core.states import HOLDING, JobState
 from jupysched.core.usage import Ledger
 
@@ -56,6 +57,8 @@ class State:
     ledger: Ledger = field(default_factory=Ledger)
     #: how long jobs took before
     history: History = field(default_factory=History)
+    #: which jobs came together, and how long those of them took that ended
+    siblings: Siblings = field(default_factory=Siblings)
     #: limits, shares and reservations
     rules: Rules = field(default_factory=Rules)
     policy: str = "priority"

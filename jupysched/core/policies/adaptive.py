@@ -1,9 +1,11 @@
 """Ours, for when nobody states a length: the least expected effort per job that ends by it goes first.
 
 What a job of this user and width that has come this far still needs is learnt from those that ran before (Gittins'
-index, with the attained service in place of a length: Aalto, Ayesta & Righter 2009; Tiresias, NSDI '19), and weighed by
-its GPUs. A running job counts a third of its effort, so that only a clearly better one preempts it. Whoever has waited too
-long, by what has become usual here, goes first, the longest wait ahead: nothing starves."""
+index, with the attained service in place of a length: Aalto, Ayesta & Righter 2009; Tiresias, NSDI '19), corrected by
+what became of those that were submitted together with it, and weighed by its GPUs. A job rises as it waits (as in
+Brinch Hansen's highest response ratio next, 1971, by the root of the wait). A running job counts a third of its
+effort, so that only a clearly better one preempts it. Whoever has waited too long, by what has become usual here, goes
+first, the longest wait ahead: nothing starves."""
 
 from __future__ import annotations
 
@@ -16,9 +18,15 @@ from jupysched.core.policies.base import Order
 from jupysched.core.state import State
 from jupysched.core.usage import DAY_S
 
+#: attained service is told apart by bins, bursts by their number; no burst has more bins than this
+_BINS = 1000
+#: seconds for which it is good enough to know how far the siblings that run have come
+_STALE_S = 60.0
+
 
 class Adaptive(Order):
-    """Settings: learn (on, off), margin, min_run_s, patience_s, patience (times the mean turnaround), quantum_s."""
+    """Settings: learn (on, off), margin, age (power of the wait), min_run_s, patience_s, patience (times the mean
+    turnaround), quantum_s."""
 
     name = "adaptive"
     summary = "least expected effort first, learnt from what ran before; preempts"
@@ -32,12 +40,16 @@ class Adaptive(Order):
         super().__init__(settings)
         self.learns = settings.get("learn", "on") in ("on", "true", "yes", "1")
         self.margin = self.number("margin", 3.0)
+        self.age = self.number("age", 0.5)
         self.patience_s = self.number("patience_s", 30 * DAY_S)
         self.patience = self.number("patience", 13.0)
         self.quantum_s = self.number("quantum_s", 600.0)
-        #: outlooks by user and width, remembered within one cycle
-        self._outlooks: dict[tuple[str, int], Outlook] = {}
+        #: outlooks by kind, remembered within one cycle
+        self._outlooks: dict[Kind, Outlook] = {}
         self._asked_at = -1
+        #: how far the running job of each burst that has come farthest has come, and when that was found
+        self._farthest: dict[int, float] = {}
+        self._looked_at = float("-inf")
         #: (job as it was, until when it is good enough, rank)
         self._ranks: dict[JobId, tuple[Job, float, Rank]] = {}
 
@@ -46,15 +58,14 @@ class Adaptive(Order):
         return 0.0
 
     def split(self, state: State, job: Job) -> int:
-        """By how far they have come."""
-        return bin_of(job.attained_s)
+        """By how far they have come, and by those that they came with."""
+        burst = state.siblings.of.get(job.id) if self.learns else None
+        return bin_of(job.attained_s) + (_BINS * burst.number if burst is not None else 0)
 
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """Expected effort in GPU-seconds, behind those who have waited too long."""
-        attained = state.jobs[entry[2]].attained_s
-        if now - entry[1] - attained > self._patience(state):
-            return (0, entry[1])
-        return (1, self._effort(state, lane.user, lane.request.gpus, attained, now))
+        job = state.jobs[entry[2]]
+        return self._rank(state, job, entry[1], job.attained_s, now, 1.0)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """The same, at a third of the effort. What it was a moment ago is good enough: it changes by the tenth of a doubling."""
@@ -62,27 +73,54 @@ class Adaptive(Order):
         if known is not None and known[0] is job and known[1] > now:
             return known[2]
         attained = job.attained_s + (now - job.started_at if job.started_at is not None else 0.0)
-        if now - job.since - attained > self._patience(state):
-            rank: Rank = (0, job.since)
-        else:
-            effort = self._effort(state, job.spec.user, job.spec.request.gpus, attained, now)
-            rank = (1, effort / self.margin)
+        rank = self._rank(state, job, job.since, attained, now, self.margin)
         if len(self._ranks) > 2 * len(state.holding) + 100:
             self._ranks = {j: k for j, k in self._ranks.items() if j in state.holding}
-        self._ranks[job.id] = (job, now + max(60.0, attained * 0.07), rank)
+        self._ranks[job.id] = (job, now + max(_STALE_S, attained * 0.07), rank)
         return rank
 
-    def _effort(self, state: State, user: str, gpus: int, attained: float, now: float) -> float:
+    def _rank(self, state: State, job: Job, since: float, attained: float, now: float, margin: float) -> Rank:
+        waited = now - since - attained
+        if waited > self._patience(state):
+            return (0, since)
+        effort = self._effort(state, job, attained, now) * max(1, job.spec.request.gpus)
+        return (1, effort / margin / (max(0.0, waited) + 3600.0) ** self.age)
+
+    def _effort(self, state: State, job: Job, attained: float, now: float) -> float:
+        """Seconds to be spent on jobs like this, for each that ends by them."""
         if not self.learns:
-            return NOTHING_KNOWN.effort_at(attained) * max(1, gpus)
+            return NOTHING_KNOWN.effort_at(attained)
+        outlook = self._outlook(state, job, now)
+        burst = state.siblings.of.get(job.id)
+        if burst is None:
+            return outlook.effort_at(attained)
+        if burst.ended:
+            return burst.effort(attained, outlook.effort_at(attained))
+        # None has ended: it will hardly end before it has come as far as the others.
+        most = max(attained, burst.most_s, self._farthest_of(state, burst.number, now))
+        return most - attained + outlook.effort_at(most)
+
+    def _outlook(self, state: State, job: Job, now: float) -> Outlook:
         if self._asked_at != state.version:
             self._asked_at = state.version
             self._outlooks.clear()
-        outlook = self._outlooks.get((user, gpus))
+        chain = kinds_of(job.spec)[::-1]
+        outlook = self._outlooks.get(chain[-1])
         if outlook is None:
-            chain: tuple[Kind, ...] = (("all",), ("user", user), ("width", user, gpus))
-            outlook = self._outlooks[user, gpus] = state.history.outlook(chain, lambda kind: _live(state, kind, now))
-        return outlook.effort_at(attained) * max(1, gpus)
+            outlook = state.history.outlook(chain, lambda kind: _live(state, kind, now))
+            self._outlooks[chain[-1]] = outlook
+        return outlook
+
+    def _farthest_of(self, state: State, burst: int, now: float) -> float:
+        if not self._looked_at <= now < self._looked_at + _STALE_S:
+            self._looked_at = now
+            self._farthest.clear()
+            for job in state.holding.values():
+                mine = state.siblings.of.get(job.id)
+                if job.started_at is not None and mine is not None:
+                    come = job.attained_s + now - job.started_at
+                    self._farthest[mine.number] = max(come, self._farthest.get(mine.number, 0.0))
+        return self._farthest.get(burst, 0.0)
 
     def _patience(self, state: State) -> float:
         return max(self.patience_s, self.patience * state.history.mean_turnaround_s)
