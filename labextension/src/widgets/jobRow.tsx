@@ -54,6 +54,11 @@ export const JobRow = React.memo(function JobRow(
       aria-selected={props.isChosen}
       tabIndex={props.isCurrent ? 0 : -1}
       data-jupysched-job={job.id}
+      onMouseDown={event => {
+        if (event.shiftKey) {
+          event.preventDefault(); // jobs are chosen, not text
+        }
+      }}
       onClick={event => {
         props.onPointer(event, job.id);
       }}

@@ -7,7 +7,7 @@ import { CommandIDs, DOMAIN } from '../ids';
 import { gpuIcon } from '../icons';
 import type { JobsModel } from '../model/jobs';
 import type { SidebarModel } from '../model/sidebar';
-import { isHolding } from '../model/states';
+import { Chosen } from './chosen';
 import { type ILab, LabProvider, useLab } from './context';
 import { GpuStrip } from './gpuStrip';
 import { JobList } from './jobList';
@@ -218,51 +218,6 @@ function Filter(props: { sidebar: SidebarModel }): React.JSX.Element {
         {whose(true, texts.__('mine'))}
         {whose(false, texts.__('all'))}
       </span>
-    </div>
-  );
-}
-
-/** What can be done with several jobs at once. */
-function Chosen(props: IBodyProps): React.JSX.Element | null {
-  const { texts, execute } = useLab();
-  const { model, sidebar } = props;
-  const jobs = sidebar.chosen.flatMap(id => model.job(id) ?? []);
-  if (jobs.length < 2) {
-    return null;
-  }
-  const isRunning = jobs.some(isHolding);
-  const actions = [
-    [texts.__('Cancel'), CommandIDs.cancel],
-    [texts.__('Hold'), CommandIDs.hold],
-    [texts.__('Release'), CommandIDs.release],
-    [texts.__('To the front'), CommandIDs.front],
-    [
-      isRunning ? texts.__('Requeue') : texts.__('Queue again'),
-      CommandIDs.requeue
-    ],
-    [texts.__('Compare loss'), CommandIDs.openLoss]
-  ] as const;
-  return (
-    <div
-      className="jp-jupysched-chosen"
-      role="toolbar"
-      aria-label={texts.__('Chosen jobs')}
-    >
-      <span className="jp-jupysched-soft">
-        {texts._n('%1 chosen', '%1 chosen', jobs.length)}
-      </span>
-      {actions.map(([label, command]) => (
-        <button
-          key={command}
-          type="button"
-          className="jp-jupysched-button"
-          onClick={() => {
-            execute(command);
-          }}
-        >
-          {label}
-        </button>
-      ))}
     </div>
   );
 }
