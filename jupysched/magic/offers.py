@@ -23,7 +23,7 @@ class Offer(NamedTuple):
 
 #: The verbs of a state. What changes nothing is not offered; what the daemon refuses it refuses in its own words.
 _OF_STATE: dict[JobState, tuple[str, ...]] = {
-    JobState.PENDING: ("cancel", "hold", "up", "down"),
+    JobState.PENDING: ("cancel", "hold", "front", "up", "down"),
     JobState.HELD: ("cancel", "release", "up", "down"),
     JobState.STARTING: ("cancel", "requeue"),
     JobState.RUNNING: ("cancel", "requeue", "logs"),
@@ -37,6 +37,7 @@ _LABELS = {
     "cancel": "Cancel",
     "hold": "Hold",
     "release": "Release",
+    "front": "To the front",
     "requeue": "Requeue",
     "up": "Priority ↑",
     "down": "Priority ↓",
@@ -56,6 +57,8 @@ def _makes_sense(record: JobRecord, verb: str) -> bool:
     match verb:
         case "up" | "down":
             return moved(record.priority, verb) is not None
+        case "front":
+            return record.position != 1
         case "logs":
             return bool(record.directory and record.attempt)
         case _:

@@ -164,6 +164,9 @@ class JobTable:
             case "cancel":
                 self._desk.cancel(number)
                 return f"Job {number} is being cancelled."
+            case "front":
+                self._desk.call(lambda client: client.front(number))
+                return f"Job {number} is moved to the front."
             case "hold":
                 self._desk.call(lambda client: client.hold(number))
                 return f"Job {number} is held."

@@ -34,14 +34,19 @@ def test_only_what_stops_a_running_job_asks_first() -> None:
 
 
 def test_a_priority_moves_between_its_ends() -> None:
-    assert verbs(a_job("pending", priority="high")) == ["cancel", "hold", "down"]
-    assert verbs(a_job("pending", priority="low")) == ["cancel", "hold", "up"]
+    assert verbs(a_job("pending", position=1, priority="high")) == ["cancel", "hold", "down"]
+    assert verbs(a_job("pending", position=1, priority="low")) == ["cancel", "hold", "up"]
     assert (moved("low", "up"), moved("normal", "down"), moved("high", "up"), moved("odd", "up")) == (
         "normal",
         "low",
         None,
         None,
     )
+
+
+def test_the_front_is_offered_to_who_is_not_there() -> None:
+    assert "front" in verbs(a_job("pending", position=2))
+    assert "front" not in verbs(a_job("pending", position=1))
 
 
 def test_a_job_that_never_ran_has_no_log() -> None:
