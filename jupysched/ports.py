@@ -102,6 +102,8 @@ class GpuProbe(Protocol):
         ...
 
 
+#: seconds after the interrupt, seconds after SIGTERM, and, if there is a third, seconds of notice before the interrupt
+Grace = tuple[float, ...]
 #: called in the daemon's loop
 OnHeard = Callable[[Heard], None]
 OnNode = Callable[[Sequence[Event]], None]
@@ -121,8 +123,9 @@ class Cluster(Protocol):
         """Send it to the agent of the first GPU; idempotent (a second order for a live attempt is answered `running`)."""
         ...
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
-        """Interrupt now, TERM after grace_s[0], stop for good after grace_s[1] more; a second order escalates."""
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
+        """Interrupt now (or give notice and interrupt after grace_s[2]), TERM after grace_s[0], stop for good after
+        grace_s[1] more; a second order escalates."""
         ...
 
     def order_freeze(self, order: StartOrder) -> None:
@@ -159,6 +162,7 @@ __all__ = [
     "Gpu",
     "GpuProbe",
     "GpuSample",
+    "Grace",
     "Heard",
     "Journal",
     "Node",

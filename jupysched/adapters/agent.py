@@ -21,7 +21,7 @@ from jupysched.adapters.launcher_client import Answer, LauncherClient
 from jupysched.adapters.notices import Notices
 from jupysched.core.job import Exit
 from jupysched.core.resources import GpuKind
-from jupysched.ports import Heard, OnHeard, StartOrder
+from jupysched.ports import Grace, Heard, OnHeard, StartOrder
 
 Key = tuple[int, int]
 #: a shim's word may be lost, a directory may not: every live attempt is looked at this often
@@ -142,7 +142,7 @@ class Agent:
         else:
             self._look(live)
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
         """Pass a stop order on to the attempt's shim; one that was never started never will be."""
         live = self._live.get((order.job, order.attempt))
         if live is None:

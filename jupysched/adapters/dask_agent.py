@@ -13,7 +13,7 @@ from distributed import WorkerPlugin
 from distributed.comm import CommClosedError
 
 from jupysched.adapters.agent import Agent
-from jupysched.ports import Heard, StartOrder
+from jupysched.ports import Grace, Heard, StartOrder
 
 log = logging.getLogger("jupysched.agent")
 ORDER, WORD = "jupysched-order", "jupysched-word"
@@ -65,8 +65,7 @@ class JupyschedAgent(WorkerPlugin):  # type: ignore[misc]
         elif what == "thaw":
             agent.order_thaw(order)
         elif what == "stop":
-            first, second = message["grace_s"]
-            agent.order_stop(order, grace_s=(first, second))
+            agent.order_stop(order, grace_s=msgspec.convert(message["grace_s"], Grace))
 
     def _heard(self, heard: Heard) -> None:
         shim = self._agent.shim_of(heard.job, heard.attempt) if self._agent is not None else None

@@ -19,7 +19,7 @@ from jupysched.adapters.dask_dispatch import What
 from jupysched.adapters.launcher_client import LauncherClient
 from jupysched.core.events import Event, GpuDrained, NodeJoined
 from jupysched.core.resources import Gpu, NodeName
-from jupysched.ports import GpuProbe, Heard, OnHeard, OnNode, StartOrder
+from jupysched.ports import GpuProbe, Grace, Heard, OnHeard, OnNode, StartOrder
 
 log = logging.getLogger("jupysched.daemon")
 LOOK_EVERY_S = 1.0
@@ -61,7 +61,7 @@ class DaskCluster:
     def order_start(self, order: StartOrder) -> None:
         self._when_up(lambda: self._plugin.order_start(order))
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
         self._when_up(lambda: self._plugin.order_stop(order, grace_s=grace_s))
 
     def order_freeze(self, order: StartOrder) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from jupysched.core.resources import NodeName
-from jupysched.ports import Heard, StartOrder
+from jupysched.ports import Grace, Heard, StartOrder
 
 Key = tuple[int, int]
 #: an agent that has not said that it got an order is taken for hung
@@ -50,7 +50,7 @@ class Out:
     #: its agent said that it has it
     is_acked: bool = False
     #: grace of the stop order to send again, and of how many
-    grace_s: tuple[float, float] | None = None
+    grace_s: Grace | None = None
     #: since when its home is not connected
     away_since: float | None = None
 
@@ -80,7 +80,7 @@ class Dispatch:
         self._out[key] = out
         self._give(out, now)
 
-    def stop(self, order: StartOrder, *, grace_s: tuple[float, float], now: float) -> None:
+    def stop(self, order: StartOrder, *, grace_s: Grace, now: float) -> None:
         """Send a stop order; one for an attempt that was never sent ends it here."""
         key = (order.job, order.attempt)
         out = self._out.get(key)

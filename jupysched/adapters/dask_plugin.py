@@ -19,7 +19,7 @@ from jupysched.adapters.dask_agent import ORDER, WORD
 from jupysched.adapters.dask_dispatch import Dispatch, What
 from jupysched.core.events import GpuDrained, GpuRestored
 from jupysched.core.resources import Gpu, GpuId
-from jupysched.ports import Heard, OnHeard, OnNode, StartOrder
+from jupysched.ports import Grace, Heard, OnHeard, OnNode, StartOrder
 
 log = logging.getLogger("jupysched.daemon")
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ class JupyschedPlugin(SchedulerPlugin):  # type: ignore[misc]
     def adopt(self, order: StartOrder) -> None:
         self._dispatch.start(order, now=self._monotonic(), what=What.ADOPT)
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
         self._dispatch.stop(order, grace_s=grace_s, now=self._monotonic())
 
     def tell_agent(self, order: StartOrder, what: What) -> None:

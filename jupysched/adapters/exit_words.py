@@ -42,6 +42,9 @@ def exit_from(words: Mapping[str, Any]) -> Exit:
     code, number = _number(words.get("code")), _number(words.get("signal"))
     outcome = end.get("outcome")
     outcome = outcome if isinstance(outcome, str) else None
+    if outcome == "ok" and end.get("told") is True and words.get("stopped") is True:
+        # It was told to end and did: that is not the end of its work.
+        outcome = "interrupted"
     error = _error(end)
     sentence, memory = _told(outcome, error, end) if outcome in ("error", "interrupted") else ("", False)
     if number is not None:

@@ -13,7 +13,7 @@ from jupysched.adapters.agent import Agent
 from jupysched.adapters.cpu_slots import cpu_slots, physical_cores, this_node
 from jupysched.core.events import NodeJoined
 from jupysched.core.resources import NodeName
-from jupysched.ports import Heard, OnHeard, OnNode, StartOrder
+from jupysched.ports import Grace, Heard, OnHeard, OnNode, StartOrder
 
 
 class LocalCluster:
@@ -43,7 +43,7 @@ class LocalCluster:
     def order_start(self, order: StartOrder) -> None:
         self._agent.order_start(order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
         self._agent.order_stop(order, grace_s=grace_s)
 
     def order_freeze(self, order: StartOrder) -> None:

@@ -23,8 +23,6 @@ class Stop:
     reason: Reason
     then: JobState
     detail: str = ""
-    #: give its code the chance to save what it has before it is stopped
-    checkpoint: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,9 +170,8 @@ class Contest:
                 actions.append(Suspend(job=job.id, attempt=job.attempt, detail=detail))
             else:
                 stop = Stop(
-                    job=job.id, attempt=job.attempt, reason=Reason.PREEMPTED, then=JobState.PENDING, detail=detail,
-                    checkpoint=True,
-                )  # fmt: skip
+                    job=job.id, attempt=job.attempt, reason=Reason.PREEMPTED, then=JobState.PENDING, detail=detail
+                )
                 actions.append(stop)
         return actions
 

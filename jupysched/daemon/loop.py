@@ -31,7 +31,7 @@ MOST_CYCLES = 50
 class Loop:
     """Owns the state. `record` is the only way to change it."""
 
-    def __init__(self, *, journal: Journal, cluster: Cluster, clock: Clock, grace_s: tuple[float, float]) -> None:
+    def __init__(self, *, journal: Journal, cluster: Cluster, clock: Clock, grace_s: tuple[float, float, float]) -> None:
         self.state = State()
         self.notices: list[str] = []
         self._journal = journal
@@ -181,8 +181,11 @@ class Loop:
             self._cluster.order_thaw(self.order(self.state.jobs[fact.job]))
 
     def stop(self, job: Job) -> None:
-        """Send the stop order for an attempt whose StopOrdered was recorded; a second one escalates."""
-        self._cluster.order_stop(self.order(job), grace_s=self._grace_s)
+        """Send the stop order for an attempt whose StopOrdered was recorded; a second one escalates.
+
+        What is to go on later is given notice, so that it can keep what it has for its next attempt."""
+        goes_on = job.after_stop is JobState.PENDING
+        self._cluster.order_stop(self.order(job), grace_s=self._grace_s if goes_on else self._grace_s[:2])
 
     def order(self, job: Job) -> StartOrder:
         """What its agent needs to know."""

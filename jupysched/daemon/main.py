@@ -82,7 +82,7 @@ async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
         journal=journal,
         cluster=parts.cluster,
         clock=SystemClock(),
-        grace_s=(settings.interrupt_grace_s, settings.stop_grace_s),
+        grace_s=(settings.interrupt_grace_s, settings.stop_grace_s, settings.notice_s),
     )
     loop.notices += [*journal.notices, *parts.notices]
     loop.notices += [f"policy {name} could not be loaded: {why}" for name, why in load_site_policies().items()]

@@ -14,6 +14,8 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     #: CPU slots that stand in where there is no GPU; None: one for each core
     cpu_slots: int | None = None
+    #: seconds that a job which is to go on later (preempted, requeued) has to save its work, if it asks `should_stop()`
+    notice_s: float = 60.0
     #: seconds between the interrupt and SIGTERM when a job is stopped
     interrupt_grace_s: float = 5.0
     #: seconds between SIGTERM and SIGKILL

@@ -197,7 +197,7 @@ class Job:
         end = {
             "outcome": outcome, "ename": failure and failure.ename, "evalue": failure and failure.evalue,
             "traceback": failure.traceback if failure else [], "returned": packed.names,
-            "notes": self.notes + packed.notes, "exit_code": code,
+            "notes": self.notes + packed.notes, "exit_code": code, "told": signals.was_told(),
         }  # fmt: skip
         # The shim has kept room for it in the exit record, whatever the disk does.
         if not self.channel.send(LAST_WORD, end):

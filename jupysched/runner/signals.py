@@ -14,13 +14,20 @@ from types import FrameType
 _owner = 0
 _asked = False
 _polled = False
+_told = False
 
 
 def should_stop() -> bool:
     """Return whether the job was asked to end. A cell that asks is trusted to end by itself when told to."""
-    global _polled  # noqa: PLW0603 - one process, one job, one answer
+    global _polled, _told  # noqa: PLW0603 - one process, one job, one answer
     _polled = True
+    _told = _told or _asked
     return _asked
+
+
+def was_told() -> bool:
+    """Has the cell been told that it should end? Then its end is not that of its work."""
+    return _told
 
 
 def listen() -> None:

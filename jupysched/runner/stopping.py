@@ -1,4 +1,4 @@
-"""How an attempt is stopped: interrupt, then SIGTERM, then SIGKILL, each after its grace.
+"""How an attempt is stopped: interrupt, then SIGTERM, then SIGKILL, each after its grace; perhaps with notice before.
 
 Knows signals and seconds. Must not know who asks or why. Runs inside the shim, so that a stop once asked for goes
 through whatever becomes of the daemon.
@@ -17,7 +17,7 @@ from jupysched.runner import tree
 #: means nothing to a program that does not ask for it, and the job's process does nothing on it (runner.signals).
 NUDGES_S = (0.02, 0.1, 0.5, 2.0)
 #: Seconds after the interrupt, and after SIGTERM, where the request names none.
-GRACE_S = (10.0, 10.0)
+GRACE_S: tuple[float, ...] = (10.0, 10.0)
 
 
 class Stopping:
@@ -26,6 +26,7 @@ class Stopping:
     def __init__(self, job_pid: int) -> None:
         self._job = job_pid
         self._step = 0
+        self._has_notice = False
         self._due: float | None = None
         self._grace = GRACE_S
         self._frozen = False
@@ -34,13 +35,25 @@ class Stopping:
     @property
     def asked(self) -> bool:
         """Whether somebody asked for the stop, as opposed to an interrupt or an end of the job's own."""
-        return self._step > 0
+        return self._has_notice or self._step > 0
 
-    def stop(self, grace_s: tuple[float, float] | None) -> None:
-        """Begin to stop, or go on to the next step at once."""
+    def stop(self, grace_s: tuple[float, ...] | None) -> None:
+        """Begin to stop, or go on to the next step at once. A third number: seconds of notice before the interrupt."""
         if grace_s is not None:
             self._grace = grace_s
-        self._advance()
+        if not self.asked and self._grace[2:]:
+            self._give_notice(self._grace[2])
+        else:
+            self._advance()
+
+    def _give_notice(self, seconds: float) -> None:
+        """SIGTERM to the job's process alone: a cell that asks `should_stop()` saves its work and ends, any other is
+        interrupted by it (runner.signals)."""
+        self._has_notice = True
+        self.thaw()
+        tree.send({self._job}, signal.SIGTERM)
+        self._nudge_later()
+        self._due = time.monotonic() + seconds
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the cell, nothing more."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from jupysched.core.events import Event, GpuDrained, GpuRestored, NodeJoined
 from jupysched.core.job import Exit
 from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName
-from jupysched.ports import Heard, OnHeard, OnNode, StartOrder
+from jupysched.ports import Grace, Heard, OnHeard, OnNode, StartOrder
 
 ENDED_WELL = Exit(code=0, outcome="ok")
 INTERRUPTED = Exit(code=130, outcome="interrupted", error="KeyboardInterrupt", sentence="The cell was interrupted.")
@@ -123,7 +123,7 @@ class FakeCluster:
         else:
             self.order_start(order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
         self.orders.append(("stop", order))
         attempt = self.machine.attempts.get((order.job, order.attempt))
         if attempt is None:

@@ -103,6 +103,14 @@ async def test_a_stop_order_interrupts(subject: Subject) -> None:
     assert (ended.exit.outcome, ended.exit.error) == ("interrupted", "KeyboardInterrupt")
 
 
+async def test_a_stop_order_with_notice_interrupts_who_does_not_ask_for_it(subject: Subject) -> None:
+    order = await subject.start("goes on")
+    await subject.until_up(order)
+    subject.cluster.order_stop(order, grace_s=(*GRACE, 600.0))
+    ended = await subject.until(order, "ended")
+    assert ended.exit.outcome == "interrupted"
+
+
 async def test_a_stop_order_that_follows_the_start_order_at_once_is_not_lost(subject: Subject) -> None:
     order = subject.order("goes on")
     subject.cluster.order_start(order)

@@ -68,7 +68,6 @@ def test_the_victim_waits_again_with_its_attained_service_and_its_age():
     fold(state, asked(2, at=50, priority=HIGH))
     plan = applied(state, 50)
     assert plan.actions[0].reason is Reason.PREEMPTED
-    assert plan.actions[0].checkpoint
     ended(state, 1, 55, Exit(signal=15))
     victim = job(state, 1)
     assert (victim.state, victim.attained_s, victim.since) == (JobState.PENDING, 45, 0)

@@ -15,7 +15,7 @@ from jupysched.daemon.loop import Loop
 from jupysched.daemon.recording import Recorder
 from jupysched.daemon.rollup import METRICS
 from jupysched.daemon.settings import Settings
-from jupysched.ports import Heard, OnHeard, OnNode, StartOrder
+from jupysched.ports import Grace, Heard, OnHeard, OnNode, StartOrder
 from jupysched.testing.clock import FakeClock
 from jupysched.testing.journal import MemoryJournal
 
@@ -33,6 +33,7 @@ class ScriptedCluster:
     slots: bool = False
     started: list[StartOrder] = field(default_factory=list)
     stopped: list[StartOrder] = field(default_factory=list)
+    graces: list[Grace] = field(default_factory=list)
     adopted: list[StartOrder] = field(default_factory=list)
     frozen: list[StartOrder] = field(default_factory=list)
     thawed: list[StartOrder] = field(default_factory=list)
@@ -55,8 +56,9 @@ class ScriptedCluster:
     def order_start(self, order: StartOrder) -> None:
         self.started.append(order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
         self.stopped.append(order)
+        self.graces.append(grace_s)
 
     def adopt(self, order: StartOrder) -> None:
         self.adopted.append(order)
@@ -84,7 +86,7 @@ class House:
         self.journal = journal or MemoryJournal()
         self.clock = FakeClock()
         self.cluster = ScriptedCluster(gpus=gpus, slots=slots)
-        self.loop = Loop(journal=self.journal, cluster=self.cluster, clock=self.clock, grace_s=(5.0, 5.0))
+        self.loop = Loop(journal=self.journal, cluster=self.cluster, clock=self.clock, grace_s=(5.0, 5.0, 60.0))
         self.told: list[Event] = []
         self.store = SampleStore(":memory:", width=len(METRICS))
         self.recorder = Recorder(loop=self.loop, store=self.store, boot="this boot")

@@ -125,6 +125,17 @@ async def test_a_second_cancel_is_sent_on_so_that_it_escalates(house, tmp_path):
     assert 2 == len(house.cluster.stopped)
 
 
+async def test_only_what_is_to_go_on_later_is_given_notice_and_a_cancel_then_goes_on_at_once(house, tmp_path):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path), spec(tmp_path)]))
+    house.cycle()
+    house.say(1, "running")
+    house.say(2, "running")
+    house.api.serve(ME, ask.Requeue(jobs=[1]))
+    house.api.serve(ME, ask.Cancel(jobs=[2]))
+    house.api.serve(ME, ask.Cancel(jobs=[1]))
+    assert [(5.0, 5.0, 60.0), (5.0, 5.0), (5.0, 5.0)] == house.cluster.graces
+
+
 async def test_a_held_job_waits_until_released(house, tmp_path):
     house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, hold=True)]))
     house.cycle()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jupysched.adapters.exit_words import exit_from
 from tests.runner.node import Job, Node, is_alive
 from tests.waiting import eventually
 
@@ -111,6 +112,44 @@ def test_a_deaf_cell_is_stopped_too(node: Node) -> None:
     job.follow()
     assert job.exit is not None
     assert job.exit["signal"] == 9
+
+
+SAVES = """
+import time, jupysched
+n = jupysched.restored(0)
+print('ready')
+while not jupysched.should_stop():
+    time.sleep(0.01)
+jupysched.checkpoint(n + 1)
+print('saved')
+"""
+
+
+def test_with_notice_a_cell_that_asks_saves_its_work_and_its_end_is_not_that_of_its_work(node: Node) -> None:
+    job = started(node, SAVES)
+    job.tell(op="stop", grace_s=[600, 600, 600])
+    job.follow()
+    assert "saved" in job.stdout
+    assert job.exit is not None
+    assert (job.outcome, job.exit["stopped"], job.end["told"]) == ("ok", True, True)
+    assert exit_from(job.exit).outcome == "interrupted"
+
+
+def test_a_cell_that_does_not_ask_is_interrupted_by_the_notice(node: Node) -> None:
+    job = started(node, "import time\nprint('ready')\ntime.sleep(600)")
+    job.tell(op="stop", grace_s=[600, 600, 600])
+    job.follow()
+    assert job.outcome == "interrupted"
+
+
+def test_who_asks_and_goes_on_regardless_is_interrupted_after_the_notice_or_by_a_second_order(node: Node) -> None:
+    deaf = "import time, jupysched\njupysched.should_stop()\nprint('ready')\nwhile True: time.sleep(0.01)"
+    for grace, orders in (([600, 600, 0.1], 1), ([600, 600, 600], 2)):
+        job = started(node, deaf)
+        for _ in range(orders):
+            job.tell(op="stop", grace_s=grace)
+        job.follow()
+        assert job.outcome == "interrupted"
 
 
 def test_a_cell_that_asks_should_stop_ends_in_its_own_way(node: Node) -> None:

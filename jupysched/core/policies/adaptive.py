@@ -2,10 +2,10 @@
 
 What a job of this user and width that has come this far still needs is learnt from those that ran before (Gittins'
 index, with the attained service in place of a length: Aalto, Ayesta & Righter 2009; Tiresias, NSDI '19), corrected by
-what became of those that were submitted together with it, and weighed by its GPUs. A job rises as it waits (as in
-Brinch Hansen's highest response ratio next, 1971, by the root of the wait). A running job counts a third of its
-effort, so that only a clearly better one preempts it. Whoever has waited too long, by what has become usual here, goes
-first, the longest wait ahead: nothing starves."""
+what became of those that were submitted together with it, and weighed by its GPUs. With `age` a job also rises as it
+waits (as in Brinch Hansen's highest response ratio next, 1971): at 0.5 the longest waits get shorter by a third, and the
+mean somewhat longer. A running job counts a third of its effort, so that only a clearly better one preempts it. Whoever
+has waited too long, by what has become usual here, goes first, the longest wait ahead: nothing starves."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _STALE_S = 60.0
 
 
 class Adaptive(Order):
-    """Settings: learn (on, off), margin, age (power of the wait), min_run_s, patience_s, patience (times the mean
-    turnaround), quantum_s."""
+    """Settings: learn (on, off), margin, age (the power of the wait that the effort is divided by), min_run_s, patience_s,
+    patience (times the mean turnaround), quantum_s."""
 
     name = "adaptive"
     summary = "least expected effort first, learnt from what ran before; preempts"
@@ -40,7 +40,7 @@ class Adaptive(Order):
         super().__init__(settings)
         self.learns = settings.get("learn", "on") in ("on", "true", "yes", "1")
         self.margin = self.number("margin", 3.0)
-        self.age = self.number("age", 0.5)
+        self.age = self.number("age", 0.0)
         self.patience_s = self.number("patience_s", 30 * DAY_S)
         self.patience = self.number("patience", 13.0)
         self.quantum_s = self.number("quantum_s", 600.0)
@@ -83,8 +83,8 @@ class Adaptive(Order):
         waited = now - since - attained
         if waited > self._patience(state):
             return (0, since)
-        effort = self._effort(state, job, attained, now) * max(1, job.spec.request.gpus)
-        return (1, effort / margin / (max(0.0, waited) + 3600.0) ** self.age)
+        effort = self._effort(state, job, attained, now) * max(1, job.spec.request.gpus) / margin
+        return (1, effort / (max(0.0, waited) + 3600.0) ** self.age if self.age else effort)
 
     def _effort(self, state: State, job: Job, attained: float, now: float) -> float:
         """Seconds to be spent on jobs like this, for each that ends by them."""
