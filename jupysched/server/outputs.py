@@ -55,7 +55,8 @@ def _other(frame: Frame) -> Op | None:
     if frame.kind == Kind.NOTE:
         return Op(op="note", text=str(said.get("text", "")))
     if frame.kind == Kind.INPUT_REQUEST:
-        return Op(op="input", text=str(said.get("prompt", "")))
+        kind = "password" if said.get("password") else "text"
+        return Op(op="input", text=str(said.get("prompt", "")), name=kind, display_id=str(said.get("id", "")))
     return _message(str(said.get("type", "")), said.get("content") or {})
 
 
@@ -87,7 +88,8 @@ class Screen:
         self.ops: list[Op] = []
         self.clearing = False
         self.notes: list[str] = []
-        self.asks = ""
+        #: the question that nothing has followed yet
+        self.asks: Op | None = None
         self._paper: Paper | None = None
 
     def apply(self, ops: Iterable[Op]) -> None:
@@ -109,10 +111,10 @@ class Screen:
                 case "note":
                     self.notes.append(op.text)
                 case "input":
-                    self.asks = op.text
+                    self.asks = op
 
     def _begin(self) -> None:
-        self.asks = ""
+        self.asks = None
         if self.clearing:
             self.clearing, self.ops = False, []
 

@@ -19,7 +19,7 @@ from jupysched.server import cards, spools
 from jupysched.server.picture import job_row
 from jupysched.server.relay import Relay
 from jupysched.wire import requests as ask
-from jupysched.wire.browser import ActionAsk, LineAsk
+from jupysched.wire.browser import ActionAsk, AnswerAsk, LineAsk
 from jupysched.wire.messages import JobsPage
 from jupysched.wire.records import ErrorRecord, JobRecord
 
@@ -200,6 +200,20 @@ class OutputsHandler(Handler):
         return snapshot
 
 
+class AnswerHandler(Handler):
+    """POST: the answer to the input() of one's own job, where its kernel can ask nobody any more."""
+
+    @web.authenticated
+    @authorized
+    @answers
+    async def post(self, job: str) -> Any:
+        asked: AnswerAsk = self.body(AnswerAsk)
+        record = await self.own(job)
+        if not await asyncio.to_thread(spools.answer, record.directory, asked.attempt, asked.question, asked.value):
+            raise errors.WrongState(f"Job {job} does not wait for an answer.")
+        return True
+
+
 class LogHandler(Handler):
     """GET: the output as text from byte `start` on, in pieces. A log viewer asks on from `end`."""
 
@@ -235,6 +249,7 @@ ROUTES: tuple[tuple[str, type[Handler]], ...] = (
     (r"jobs/([0-9]{1,12})", JobHandler),
     (r"jobs/([0-9]{1,12})/detail", DetailHandler),
     (r"jobs/([0-9]{1,12})/outputs", OutputsHandler),
+    (r"jobs/([0-9]{1,12})/answer", AnswerHandler),
     (r"jobs/([0-9]{1,12})/log", LogHandler),
     (r"jobs/([0-9]{1,12})/metrics", MetricsHandler),
 )

@@ -44,7 +44,22 @@ def take_snapshot(job: int, directory: str, attempt: int) -> tuple[Snapshot, Scr
     while frames := spool.read_frames(frames_path(directory, attempt), end):
         screen.apply(ops_of(frames))
         end = frames[-1].end
-    return Snapshot(job=job, attempt=attempt, end=end, ended=ended, ops=screen.ops, clearing=screen.clearing), screen
+    asks = None if ended else screen.asks
+    shown = Snapshot(
+        job=job, attempt=attempt, end=end, ended=ended, ops=screen.ops, clearing=screen.clearing, asks=asks
+    )
+    return shown, screen
+
+
+def answer(directory: str, attempt: int, question: int, value: str) -> bool:
+    """Give a job what its input() waits for. False if nobody waits any more."""
+    line = json.dumps({"op": "input", "id": question, "value": value}).encode() + b"\n"
+    try:
+        with spool.connect_control(spool.attempt_path(directory, attempt)) as connection:
+            connection.sendall(line)
+    except OSError:
+        return False
+    return True
 
 
 def size(directory: str, attempt: int) -> int:

@@ -108,6 +108,8 @@ class Snapshot(msgspec.Struct, kw_only=True):
     ops: list[Op] = []
     #: a clear that waits for the next output
     clearing: bool = False
+    #: the question of an input() that nobody has answered: prompt, number (display_id), and name "text" or "password"
+    asks: Op | None = None
     #: the MIME bundle of the card, as it should be saved
     card: dict[str, Any] = {}
 
@@ -133,6 +135,14 @@ class ActionAsk(msgspec.Struct, kw_only=True):
     verb: str
     jobs: list[int]
     priority: str = "normal"
+
+
+class AnswerAsk(msgspec.Struct, kw_only=True):
+    """What a person typed for a job's input(). `question` is its number."""
+
+    attempt: int
+    question: int
+    value: str
 
 
 class LineAsk(msgspec.Struct, kw_only=True):

@@ -40,6 +40,7 @@ STRUCTS: tuple[type[msgspec.Struct], ...] = (
     browser.Follow,
     browser.Unfollow,
     browser.ActionAsk,
+    browser.AnswerAsk,
     browser.LineAsk,
     browser.AttemptRecord,
     browser.DetailRecord,

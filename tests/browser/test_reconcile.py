@@ -1,5 +1,7 @@
 """Outputs are in their cell, on the screen and in the file, each once, whatever happened to page and kernel meanwhile."""
 
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -124,3 +126,26 @@ def _through(page: Page) -> list[WebSocketRoute]:
 
     page.route_web_socket("**/*", take)
     return sockets
+
+
+def test_what_input_waits_for_is_answered_in_the_page_when_the_kernel_was_killed(lab: Lab) -> None:
+    lab.start_daemon()
+    cell = "%%gpujob --name asks --wait\nname = input('name? ')\nprint('hello', name, flush=True)"
+    path = lab.notebook(f"{LOAD}\nimport os; print(os.getpid())", cell)
+    lab.run_cell(0)
+    lab.page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1")
+    lab.run("notebook:run-cell", wait=False)
+    expect(lab.cell(1).locator(".jp-Stdin-input")).to_be_visible()
+    lab.save()
+    os.kill(int(lab.text(0)), signal.SIGKILL)
+    lab.reload()
+    question = lab.cell(1).locator(".jp-jupysched-question")
+    expect(question).to_contain_text("name?")
+    lab.shot("input-after-reload")
+    question.locator("input").fill("Ada <b>L</b>")
+    question.locator("input").press("Enter")
+    lab.wait_for_state(1, "succeeded")
+    lab.eventually(lambda: "hello Ada <b>L</b>" in lab.text(1), "it goes on")
+    expect(question).to_be_hidden()
+    lab.save()
+    assert lab.saved_text(path, 1) == "hello Ada <b>L</b>\n"

@@ -56,8 +56,12 @@ def test_an_error_is_an_output_with_its_traceback() -> None:
 
 def test_notes_and_questions_are_no_outputs() -> None:
     screen = Screen()
-    screen.apply(ops_of([frame(Kind.NOTE, {"text": "n"}), frame(Kind.INPUT_REQUEST, {"prompt": "name? "})]))
-    assert (screen.ops, screen.notes, screen.asks) == ([], ["n"], "name? ")
+    question = {"prompt": "name? ", "password": True, "id": 3}
+    screen.apply(ops_of([frame(Kind.NOTE, {"text": "n"}), frame(Kind.INPUT_REQUEST, question)]))
+    assert (screen.ops, screen.notes) == ([], ["n"])
+    assert screen.asks == Op(op="input", text="name? ", name="password", display_id="3")
+    screen.apply(ops_of([out("hello")]))
+    assert screen.asks is None
 
 
 def test_frames_that_nobody_understands_harm_no_other() -> None:

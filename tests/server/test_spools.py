@@ -1,6 +1,7 @@
 """What lies in a job's directory is told to its owner's page, and secrets of its environment to nobody."""
 
 import json
+import socket
 from pathlib import Path
 
 from jupysched import spool
@@ -49,6 +50,25 @@ def test_a_snapshot_says_from_where_to_follow_on(tmp_path: Path) -> None:
     attempt = an_attempt(tmp_path, "a", "b\n")
     snapshot, _ = spools.take_snapshot(7, str(tmp_path), 1)
     assert ([o.text for o in snapshot.ops], snapshot.end) == (["ab\n"], (attempt / "frames").stat().st_size)
+
+
+def test_a_question_is_told_until_it_is_answered_and_the_answer_reaches_the_shim(tmp_path: Path) -> None:
+    attempt = an_attempt(tmp_path)
+    question = json.dumps({"prompt": "name? ", "password": False, "id": 2}).encode()
+    (attempt / "frames").write_bytes(pack_frame(Kind.INPUT_REQUEST, 1.0, question))
+    asks = spools.take_snapshot(7, str(tmp_path), 1)[0].asks
+    assert asks is not None
+    assert (asks.text, asks.display_id) == ("name? ", "2")
+    assert not spools.answer(str(tmp_path), 1, 2, "Ada")  # nobody listens
+    with socket.socket(socket.AF_UNIX) as shim:
+        shim.bind(str(attempt / spool.CONTROL))
+        shim.listen()
+        assert spools.answer(str(tmp_path), 1, 2, "Ada")
+        connection, _ = shim.accept()
+        with connection, connection.makefile() as lines:
+            assert json.loads(lines.readline()) == {"op": "input", "id": 2, "value": "Ada"}
+    (attempt / "exit.json").write_text("{}")
+    assert spools.take_snapshot(7, str(tmp_path), 1)[0].asks is None
 
 
 def test_details_tell_attempts_and_files_and_hide_secrets(tmp_path: Path) -> None:

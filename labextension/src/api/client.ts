@@ -7,6 +7,7 @@ import { ApiError } from './errors';
 import { jobOf } from './refill';
 import type {
   ActionAsk,
+  AnswerAsk,
   DaemonRecord,
   DetailRecord,
   JobRecord,
@@ -51,6 +52,13 @@ export class ApiClient {
 
   outputs(job: number): Promise<Snapshot> {
     return this._request(`jobs/${job}/outputs`);
+  }
+
+  answer(job: number, ask: AnswerAsk): Promise<boolean> {
+    return this._request(`jobs/${job}/answer`, {
+      method: 'POST',
+      body: JSON.stringify(ask)
+    });
   }
 
   /** Output from byte `start` of an attempt on; ask again from its `end`. */

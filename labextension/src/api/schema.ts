@@ -236,6 +236,7 @@ export interface Snapshot {
   ended: boolean;
   ops: Op[];
   clearing: boolean;
+  asks: Op | null;
   card: Record<string, unknown>;
 }
 
@@ -258,6 +259,13 @@ export interface ActionAsk {
   verb: string;
   jobs: number[];
   priority: string;
+}
+
+/** What a person typed for a job's input(). `question` is its number. */
+export interface AnswerAsk {
+  attempt: number;
+  question: number;
+  value: string;
 }
 
 /** A line of %%gpujob options, to be checked by a dry run. */

@@ -6,6 +6,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { ApiClient } from '../api/client';
 import { ApiError } from '../api/errors';
 import type {
+  AnswerAsk,
   Change,
   DetailRecord,
   JobRecord,
@@ -111,6 +112,11 @@ export class JobsModel implements IDisposable {
 
   log(job: number, attempt: number, start: number): Promise<Outputs> {
     return this._client.log(job, attempt, start);
+  }
+
+  /** What a person typed for the job's input(). Raises ApiError. */
+  async answer(job: number, ask: AnswerAsk): Promise<void> {
+    await this._client.answer(job, ask);
   }
 
   /** Outputs as they come; see EventStream.follow. */

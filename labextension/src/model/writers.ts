@@ -5,7 +5,7 @@ import type * as nbformat from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 
-import type { JobRecord, Snapshot } from '../api/schema';
+import type { JobRecord, Op, Snapshot } from '../api/schema';
 import { cardOf, codeCells, isWrittenByKernel, withCard } from './cells';
 import type { JobsModel } from './jobs';
 import { OutputWriter } from './outputs';
@@ -25,6 +25,8 @@ export interface IWritersOptions {
   model: JobsModel;
   /** Another page came, went, or began to write. */
   onTurn: () => void;
+  /** The job's input() waits for an answer; null: no longer. */
+  onAsk: (cell: CodeCell, snapshot: Snapshot, question: Op | null) => void;
   /** The attempt that this page wrote has ended. */
   onEnd: (cell: CodeCell, job: number) => void;
 }
@@ -89,7 +91,7 @@ export class Writers {
     }
     this._busy.add(cell);
     this._turns.begin(job.id);
-    const { model, onEnd } = this._options;
+    const { model, onAsk, onEnd } = this._options;
     let following: IDisposable | null = null;
     try {
       const snapshot = await model.outputs(job.id);
@@ -102,12 +104,17 @@ export class Writers {
         const { attempt, end } = snapshot;
         following = model.follow(job.id, attempt, end, piece => {
           writer.apply(piece.ops);
+          const last = piece.ops.at(-1);
+          if (last !== undefined || piece.ended) {
+            onAsk(cell, snapshot, last?.op === 'input' ? last : null);
+          }
           if (piece.ended) {
             this.leave(cell);
             onEnd(cell, job.id);
           }
         });
       }
+      onAsk(cell, snapshot, snapshot.asks);
       const { attempt } = snapshot;
       this._taken.set(cell, { job: job.id, attempt, following });
     } catch (reason) {

@@ -11,6 +11,7 @@ import type {
 } from '@jupyterlab/application';
 import type { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import { Widget } from '@lumino/widgets';
 
 import { PluginIDs } from '../ids';
 import { cardOf, codeCells, isWrittenByKernel } from '../model/cells';
@@ -19,6 +20,7 @@ import type { IJobChange } from '../model/jobs';
 import { hasEnded } from '../model/states';
 import { SHARED_MS, Writers } from '../model/writers';
 import { IJobsModel } from '../tokens';
+import { Question } from '../widgets/stdin';
 
 /** The kernel's last words may still be on their way when the queue says that a job has ended. */
 const SETTLE_MS = 3000;
@@ -53,6 +55,15 @@ class NotebookReconciler {
       model: _model,
       onTurn: () => {
         this._onTurn();
+      },
+      onAsk: (cell, { job, attempt }, op) => {
+        this._questions.get(cell)?.dispose();
+        this._questions.delete(cell);
+        if (op !== null && !cell.isDisposed) {
+          const question = new Question({ model: _model, job, attempt, op });
+          this._questions.set(cell, question);
+          Widget.attach(question, cell.outputArea.node);
+        }
       },
       onEnd: (cell, job) => {
         this._onEnd(cell, job);
@@ -214,9 +225,13 @@ class NotebookReconciler {
     this._model.refreshed.disconnect(this._lookAtAll, this);
     this._model.jobChanged.disconnect(this._onJob, this);
     this._writers.dispose();
+    this._questions.forEach(question => {
+      question.dispose();
+    });
   }
 
   private readonly _writers: Writers;
+  private readonly _questions = new Map<CodeCell, Question>();
   private readonly _doubted = new Set<number>();
   private _wasCut = false;
   private _isTurning = false;
