@@ -43,6 +43,10 @@ class Burst:
         return trust * own + (1.0 - trust) * wide
 
 
+#: the burst of a job that has none
+ALONE = Burst(number=0)
+
+
 @dataclass(slots=True)
 class Siblings:
     """Each job's burst."""

@@ -31,7 +31,9 @@ MOST_CYCLES = 50
 class Loop:
     """Owns the state. `record` is the only way to change it."""
 
-    def __init__(self, *, journal: Journal, cluster: Cluster, clock: Clock, grace_s: tuple[float, float, float]) -> None:
+    def __init__(
+        self, *, journal: Journal, cluster: Cluster, clock: Clock, grace_s: tuple[float, float, float]
+    ) -> None:
         self.state = State()
         self.notices: list[str] = []
         self._journal = journal

@@ -74,7 +74,9 @@ class Control:
                 self._recorder.readers[fd] = Reader(self._connections[fd], offset)
             elif operation == "stop":
                 grace = request.get("grace_s")
-                self._stopping.stop(None if grace is None else (float(grace[0]), float(grace[1]), *map(float, grace[2:3])))
+                self._stopping.stop(
+                    None if grace is None else (float(grace[0]), float(grace[1]), *map(float, grace[2:3]))
+                )
             elif operation == "interrupt":
                 self._stopping.interrupt()
             elif operation == "input":

@@ -245,6 +245,14 @@ class House(RuleBasedStateMachine):
                 assert told.reason is not None
 
     @invariant()
+    def nobody_hides_who_ranks_ahead_in_a_lane(self):
+        # Else one who should give way is granted anew before the one for whom it was stopped, for ever.
+        order, now = self.state.order, self.now
+        for lane in self.state.lanes.values():
+            ranks = [order.rank(self.state, lane, entry, {}, now)[:1] for entry in lane.entries]
+            assert ranks == sorted(ranks), (lane.key, ranks)
+
+    @invariant()
     def all_is_well(self):
         check(self.state)
 

@@ -7,6 +7,7 @@ from jupysched.core.fold import fold
 from jupysched.core.job import Exit, JobId, Priority
 from jupysched.core.policies import POLICIES, make_policy
 from jupysched.core.policies.feedback import Feedback
+from jupysched.core.states import JobState, Reason
 from jupysched.sim.figures import figures_of
 from jupysched.sim.trace import TraceJob
 from jupysched.sim.world import EPOCH_S, Setup, World
@@ -19,8 +20,8 @@ def policy(name: str, **settings: str) -> ev.PolicySet:
     return ev.PolicySet(at=0, by="root", name=name, settings=settings)
 
 
-def order(state) -> list[int]:
-    return [j.id for j in state.queue()]
+def order(state, now: float | None = None) -> list[int]:
+    return [j.id for j in state.queue(now)]
 
 
 def test_priority_serves_classes_strictly_and_first_come_within():
@@ -72,6 +73,20 @@ def test_round_robin_gives_each_user_a_gpu_before_anybody_a_second():
 def test_feedback_sinks_at_exactly_its_threshold():
     order_ = Feedback({"levels": "100,200"})
     assert [order_.level_of(x) for x in (0, 99.9, 100, 199, 200, 1e9)] == [0, 0, 1, 1, 2, 2]
+
+
+def test_who_starves_stands_ahead_of_an_older_job_of_its_kind_that_does_not():
+    chosen = policy("feedback", levels="1000000", promote="2", min_run_s="0")
+    state = a_state(chosen, joined(gpus=1), asked(1, at=0), asked(2, at=45_000))
+    applied(state, 0)
+    assert running(state) == [1]
+    preempted = ev.StopOrdered(at=50_000, job=JobId(1), attempt=1, reason=Reason.PREEMPTED, then=JobState.PENDING)
+    fold(state, preempted)
+    ended(state, 1, 50_000, Exit(signal=15))
+    fold(state, asked(3, gpus=1, at=50_001))
+    assert order(state, 51_000)[0] == 2
+    # Were the older one ahead, it would be granted and stopped for the other again and again.
+    assert granted(applied(state, 51_000)) == [2]
 
 
 def test_feedback_wakes_when_a_running_job_sinks():

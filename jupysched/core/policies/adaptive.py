@@ -15,6 +15,7 @@ from jupysched.core.history import NOTHING_KNOWN, Outlook, bin_of
 from jupysched.core.job import Job, JobId, Kind, UserName, kinds_of
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
+from jupysched.core.siblings import ALONE, Burst
 from jupysched.core.state import State
 from jupysched.core.usage import DAY_S
 
@@ -50,12 +51,12 @@ class Adaptive(Order):
         #: how far the running job of each burst that has come farthest has come, and when that was found
         self._farthest: dict[int, float] = {}
         self._looked_at = float("-inf")
-        #: (job as it was, until when it is good enough, rank)
-        self._ranks: dict[JobId, tuple[Job, float, Rank]] = {}
+        #: ranks that were found a moment ago: the job and its burst as they were, until when they are good enough
+        self._ranks: dict[JobId, tuple[Job, float, Burst, int, Rank]] = {}
 
     def key(self, state: State, job: Job) -> float:
-        """First come, first served among those that have come as far."""
-        return 0.0
+        """First come, first served among those that have come as far; who has waited longest stands first."""
+        return job.since + job.attained_s
 
     def split(self, state: State, job: Job) -> int:
         """By how far they have come, and by those that they came with."""
@@ -65,26 +66,31 @@ class Adaptive(Order):
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """Expected effort in GPU-seconds, behind those who have waited too long."""
         job = state.jobs[entry[2]]
-        return self._rank(state, job, entry[1], job.attained_s, now, 1.0)
+        known = self._ranks.get(job.id)
+        if known is not None and known[0] is job and known[1] > now and known[2].ended == known[3]:
+            return known[4]
+        return self._found(state, job, job.attained_s, now, 1.0, self.quantum_s)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
-        """The same, at a third of the effort. What it was a moment ago is good enough: it changes by the tenth of a doubling."""
+        """The same, at a third of the effort; looked at again when it has come further by the tenth of a doubling."""
         known = self._ranks.get(job.id)
-        if known is not None and known[0] is job and known[1] > now:
-            return known[2]
+        if known is not None and known[0] is job and known[1] > now and known[2].ended == known[3]:
+            return known[4]
         attained = job.attained_s + (now - job.started_at if job.started_at is not None else 0.0)
-        rank = self._rank(state, job, job.since, attained, now, self.margin)
-        if len(self._ranks) > 2 * len(state.holding) + 100:
-            self._ranks = {j: k for j, k in self._ranks.items() if j in state.holding}
-        self._ranks[job.id] = (job, now + max(_STALE_S, attained * 0.07), rank)
-        return rank
+        return self._found(state, job, attained, now, self.margin, max(_STALE_S, attained * 0.07))
 
-    def _rank(self, state: State, job: Job, since: float, attained: float, now: float, margin: float) -> Rank:
-        waited = now - since - attained
+    def _found(self, state: State, job: Job, attained: float, now: float, margin: float, good_for_s: float) -> Rank:
+        waited = now - job.since - attained
         if waited > self._patience(state):
-            return (0, since)
-        effort = self._effort(state, job, attained, now) * max(1, job.spec.request.gpus) / margin
-        return (1, effort / (max(0.0, waited) + 3600.0) ** self.age if self.age else effort)
+            rank: Rank = (0, job.since)
+        else:
+            effort = self._effort(state, job, attained, now) * max(1, job.spec.request.gpus) / margin
+            rank = (1, effort / (max(0.0, waited) + 3600.0) ** self.age if self.age else effort)
+        if len(self._ranks) > 2 * (len(state.holding) + len(state.standing)) + 100:
+            self._ranks = {j: k for j, k in self._ranks.items() if j in state.holding or j in state.standing}
+        burst = state.siblings.of.get(job.id, ALONE)
+        self._ranks[job.id] = (job, now + good_for_s, burst, burst.ended, rank)
+        return rank
 
     def _effort(self, state: State, job: Job, attained: float, now: float) -> float:
         """Seconds to be spent on jobs like this, for each that ends by them."""

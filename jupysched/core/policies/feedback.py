@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from math import inf
 
 from jupysched.core.job import Job, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
@@ -33,24 +34,32 @@ class Feedback(Order):
         """How deep a job has sunk."""
         return bisect_right(self.levels, gpu_seconds + 1e-6)
 
+    def key(self, state: State, job: Job) -> float:
+        """Within a level the one that will be lifted first: none who starves may stand behind one who does not, for
+        they would be stopped for each other in turn. First come, first served where nobody is lifted."""
+        return self._lifted_at(job.since, job.attained_s) if self.promote else 0.0
+
     def split(self, state: State, job: Job) -> int:
         """Levels wait in lanes of their own."""
         return self.level_of(job.attained_s * job.spec.request.gpus)
 
-    def _starves(self, waited: float, attained: float) -> bool:
-        return bool(self.promote) and waited > max(3600.0, self.promote * attained)
+    def _lifted_at(self, since: float, attained: float) -> float:
+        return since + attained + max(3600.0, self.promote * attained)
+
+    def _starves(self, job: Job, at: float) -> bool:
+        return bool(self.promote) and at > self._lifted_at(job.since, job.attained_s)
 
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """Its level; the starving at the top."""
         job = state.jobs[entry[2]]
-        if self._starves(now - entry[1] - job.attained_s, job.attained_s):
+        if self._starves(job, now):
             return (-1, 1)
         return (self.level_of(job.attained_s * job.spec.request.gpus), 1)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """Its level, ahead of those who wait in it. One that was lifted stays up for as long as it runs on."""
         granted = job.granted_at if job.granted_at is not None else now
-        if self._starves(granted - job.since - job.attained_s, job.attained_s):
+        if self._starves(job, granted):
             return (-1, 0)
         ran = now - job.started_at if job.started_at is not None else 0.0
         return (self.level_of((job.attained_s + ran) * job.spec.request.gpus), 0)
@@ -67,8 +76,8 @@ class Feedback(Order):
                 wake = earliest(wake, job.started_at + self.levels[level] / gpus - job.attained_s)
         if self.promote:
             for lane in state.lanes.values():
-                job = state.jobs[lane.entries[0][2]]
-                lifted = job.since + job.attained_s + max(3600.0, self.promote * job.attained_s) + 1.0
-                if lifted > now:
-                    wake = earliest(wake, lifted)
+                # The next that will be lifted stands behind those that have been.
+                place = lane.entries.bisect_right((now, inf, 0))
+                if place < len(lane.entries):
+                    wake = earliest(wake, lane.entries[place][0] + 1.0)
         return wake
