@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jupysched.core.resources import Allocation, Gpu, GpuId, Node, NodeName, Request
+from jupysched.core.resources import Allocation, Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.sharing import SharedRoom
 from jupysched.core.state import State
 from jupysched.core.topology import choose_linked
@@ -14,7 +14,9 @@ MOST_REMEMBERED = 1000
 
 
 def fits_type(gpu: Gpu, request: Request) -> bool:
-    """Is it of the kind that was asked for?"""
+    """Is it of the kind that was asked for? CUDA uses one MIG device a process, so a gang has none of them."""
+    if request.gpus > 1 and gpu.kind is GpuKind.MIG:
+        return False
     if request.gpu_type and request.gpu_type.lower() not in gpu.name.lower():
         return False
     if request.gpu_memory_bytes and gpu.memory_bytes is not None:
@@ -59,10 +61,14 @@ class Room:
             return self._place_share(request, only)
         if request.nodes != 1 and request.gpus > 0:
             return self._place_wide(request)
-        if only is None and is_plain(request):
+        if only is None and is_plain(request) and not (request.gpus > 1 and self.has_mig()):
             name = self._best_plain(request.gpus, cap)
             return None if name is None else self._allocate(name, self.free[name], request)
         return self._place_picky(request, only, cap)
+
+    def has_mig(self) -> bool:
+        """Is any GPU a MIG device?"""
+        return any(gpu.kind is GpuKind.MIG for gpu in self.state.gpus.values())
 
     def take(self, allocation: Allocation) -> None:
         """What was placed is free no more."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from jupysched.core.actions import Action, Stop, Suspend
 from jupysched.core.job import Job, JobId
 from jupysched.core.lanes import Rank
-from jupysched.core.placement import Room, fits_type, parts_of, split_gang
+from jupysched.core.placement import Room, fits_type, is_plain, parts_of, split_gang
 from jupysched.core.resources import GpuKind, NodeName, Request
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState, Reason
@@ -118,11 +118,13 @@ class Contest:
     def _choose(self, request: Request) -> list[tuple[NodeName, int]] | None:
         """The nodes where it costs least."""
         state, room, coming = self.state, self.room, self.yard.coming
+        # Cards of several kinds on one node are not told apart here: such a job waits until there are some free.
+        is_any = is_plain(request) and (request.gpus == 1 or not room.has_mig())
         counts = {
             name: found
             for name, node in state.nodes.items()
             if (found := len(room.free.get(name, ())) + coming.get(name, 0)) > 0
-            and (len(state.nodes) == 1 or all(g in state.gpus and fits_type(state.gpus[g], request) for g in node.gpus))
+            and (is_any or all(g in state.gpus and fits_type(state.gpus[g], request) for g in node.gpus))
             and room.has_cpus(node, request)
         }
         if request.gpu_memory_bytes is not None or not request.gpus:

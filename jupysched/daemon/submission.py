@@ -98,6 +98,15 @@ def _check_room(state: State, asked: RequestRecord, *, on_slots: bool) -> None:
             f"{asked.gpus} GPUs asked (--gpus); the largest node has {most} {kind}.",
             hint=f"Ask for --gpus {most} or fewer.",
         )
+    whole = max(
+        sum(state.gpus[g].kind is not GpuKind.MIG for g in n.gpus if g in state.gpus) for n in state.nodes.values()
+    )
+    if 1 < asked.gpus and whole < asked.gpus:
+        raise TooManyGpus(
+            f"{asked.gpus} GPUs asked (--gpus); the largest node has {whole} that are not split by MIG, and a process can "
+            "use one MIG device only.",
+            hint="Ask for --gpus 1.",
+        )
     cpus = max(n.cpus for n in state.nodes.values())
     if asked.cpus is not None and asked.cpus > cpus:
         raise BadRequest(f"{asked.cpus} CPU cores asked (--cpus); the largest node has {cpus}.")

@@ -4,10 +4,11 @@ import pytest
 
 from jupysched.core import events as ev
 from jupysched.core.fold import fold
+from jupysched.core.job import Priority
 from jupysched.core.placement import Room
-from jupysched.core.resources import Gpu, GpuId, Node, NodeName, Request
+from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.topology import choose_linked, width_of
-from tests.core.builders import GIB, a_state, applied, asked, ended, granted, job, joined, running
+from tests.core.builders import GIB, a_state, applied, asked, ended, granted, job, joined, running, stopped
 
 #: two islands of four: NVLink inside, PCIe and the link between CPUs outside
 ISLANDS = {(a, b): "NVLink x12" if a // 4 == b // 4 else "SYS" for a in range(8) for b in range(a + 1, 8)}
@@ -141,3 +142,26 @@ def test_a_room_does_not_touch_the_state():
     room.take(room.place(Request(gpus=3)))
     assert room.total == 1
     assert state.free_gpus() == 4
+
+
+def test_a_gang_has_no_mig_devices_and_a_single_job_may():
+    whole = joined("whole", gpus=2, gpu_name="H200")
+    split = joined("split", gpus=4, kind=GpuKind.MIG, gpu_name="H200 MIG 1g.18gb")
+    skips = ev.PolicySet(at=0, by="root", name="fifo", settings={"backfill": "skip"})
+    state = a_state(skips, whole, split, asked(1, gpus=2), asked(2, gpus=2), asked(3, gpus=1))
+    applied(state, 1)
+    assert job(state, 1).allocation.nodes == ("whole",)
+    assert running(state) == [1, 3], "CUDA would use one of two MIG devices"
+    assert job(state, 3).allocation.nodes == ("split",)
+
+
+def test_nobody_is_stopped_for_a_gang_that_could_not_use_the_mig_devices_that_come_free():
+    told = ev.PolicySet(at=0, by="root", name="priority", settings={"preempt": "on", "min_run_s": "0"})
+    split = joined("split", gpus=2, kind=GpuKind.MIG)
+    state = a_state(told, split, *(asked(n, priority=Priority.LOW) for n in (1, 2)))
+    applied(state, 0)
+    fold(state, joined("whole", gpus=2, at=1))
+    fold(state, asked(3, gpus=2, at=1, priority=Priority.LOW))
+    applied(state, 1)
+    fold(state, asked(4, gpus=2, at=2, priority=Priority.HIGH))
+    assert stopped(applied(state, 2)) == [3]

@@ -1,12 +1,15 @@
 """What each verb does, for whom, and what it refuses."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jupysched.core import events as ev
 from jupysched.core.errors import BadDependency, BadRequest, NoSuchJob, NotYours, TooManyGpus, WrongState
 from jupysched.core.job import Exit
+from jupysched.core.resources import GpuKind
 from jupysched.daemon.auth import Person
 from jupysched.wire import requests as ask
 from jupysched.wire.records import RequestRecord
@@ -47,6 +50,15 @@ async def test_a_job_of_higher_class_goes_first_and_a_gang_is_whole(house, tmp_p
     house.succeed(1)
     assert [(1, 1), (3, 1)] == house.orders()
     assert ["G0", "G1"] == [g.id for g in house.cluster.started[-1].gpus]
+
+
+async def test_a_gang_on_mig_devices_is_refused_and_one_of_them_is_not(house, tmp_path):
+    split = [replace(g, kind=GpuKind.MIG) for g in house.loop.state.gpus.values()]
+    node = next(iter(house.loop.state.nodes.values()))
+    house.loop.node([ev.NodeJoined(at=1.0, node=node, gpus=tuple(split))])
+    with pytest.raises(TooManyGpus, match="one MIG device only"):
+        house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, gpus=2)]))
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, gpus=1)]))
 
 
 async def test_all_jobs_of_a_submission_are_taken_or_none(house, tmp_path):
