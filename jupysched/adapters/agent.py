@@ -11,19 +11,17 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from jupysched import spool
+from jupysched.adapters.agent_attempt import Key, Live, environment
 from jupysched.adapters.agent_endings import Endings
 from jupysched.adapters.exit_words import exit_from
 from jupysched.adapters.launcher_client import Answer, LauncherClient
 from jupysched.adapters.notices import Notices
 from jupysched.core.job import Exit
-from jupysched.core.resources import GpuKind
 from jupysched.ports import Grace, Heard, OnHeard, StartOrder
 
-Key = tuple[int, int]
 #: a shim's word may be lost, a directory may not: every live attempt is looked at this often
 LOOK_EVERY_S = 5.0
 #: an attempt that looks lost is looked at once more after so long: a shim makes its directory before it writes who it is
@@ -31,43 +29,6 @@ LOST_LOOK_S = 0.25
 #: an order is repeated this often while the shim does not listen yet
 STOP_RETRY_S = 0.02
 LOST = "Its supervisor ended without a word, so nobody knows how far it came; it is not run again on a guess."
-
-
-@dataclass(slots=True, kw_only=True)
-class Live:
-    """One attempt we look after."""
-
-    order: StartOrder
-    #: where its spool is
-    path: str
-    #: the daemon was told that it runs
-    is_told: bool = False
-    #: pid of its shim, once known
-    shim: int | None = None
-    #: the launcher has not answered its start order yet
-    is_ordered: bool = False
-    #: orders (stop, freeze, thaw) that its shim has not taken yet, oldest first
-    words: list[dict[str, Any]] = field(default_factory=list)
-    #: it looked lost at the last look
-    is_missing: bool = False
-    #: another look is due soon
-    is_look_due: bool = False
-    #: the launcher could not be asked to confirm that it is lost
-    is_unconfirmed: bool = False
-
-    @property
-    def key(self) -> Key:
-        return (self.order.job, self.order.attempt)
-
-
-def environment(order: StartOrder) -> dict[str, str]:
-    """Return what an attempt is given beside its notebook's environment: exactly the granted GPUs, by UUID."""
-    gpus = [gpu.id for gpu in order.gpus if gpu.kind is not GpuKind.CPU_SLOT]
-    return {
-        "CUDA_VISIBLE_DEVICES": ",".join(gpus),
-        "JUPYSCHED_JOB": str(order.job),
-        "JUPYSCHED_ATTEMPT": str(order.attempt),
-    }
 
 
 class Agent:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from jupysched import spool
-from jupysched.adapters.agent import Agent, environment
+from jupysched.adapters.agent import Agent
+from jupysched.adapters.agent_attempt import environment
 from jupysched.adapters.cpu_slots import cpu_slots
 from jupysched.adapters.launcher_client import LauncherClient
 from jupysched.core.resources import NodeName

@@ -10,7 +10,7 @@ import pynvml
 import pytest
 import yaml
 
-from jupysched.adapters.agent import environment
+from jupysched.adapters.agent_attempt import environment
 from jupysched.adapters.cpu_slots import cpu_slots, this_node
 from jupysched.adapters.gpu_watch import Watch, changes, foreign_sentence
 from jupysched.adapters.nvml_probe import NvmlProbe

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pynvml
 import pytest
 
-from jupysched.adapters.agent import environment
+from jupysched.adapters.agent_attempt import environment
 from jupysched.adapters.cpu_slots import this_node
 from jupysched.adapters.gpu_watch import Watch, changes
 from jupysched.adapters.nvml_probe import NvmlProbe
