@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from jupysched.core import events as ev
+from jupysched.core.fragmentation import want_of
 from jupysched.core.indexes import (
     rebuild_deadlines,
     rebuild_lanes,
@@ -97,6 +98,8 @@ def _submitted(state: State, event: ev.Submitted) -> None:
         queued_at=event.at,
     )
     state.siblings.came(job)
+    request = event.spec.request
+    state.mix.came(want_of(request, 0 if request.nodes else state.widest_node()))
     reindex_job(state, None, job)
 
 

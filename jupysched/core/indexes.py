@@ -156,6 +156,7 @@ def _leave(state: State, job: Job) -> None:
 
 def _count_node(state: State, held: Allocation, sign: int) -> None:
     """CPU cores, RAM and shares of a GPU, which are counted and not named."""
+    state.shapes.pop(held.nodes[0], None)
     if held.cpus:
         _count(state.cpus_held, held.nodes[0], sign * held.cpus)
     if held.memory_bytes:
@@ -224,6 +225,7 @@ def remove_node(state: State, name: NodeName, *, keep: tuple[Gpu, ...] = ()) -> 
     kept = {gpu.id for gpu in keep}
     state.fits.clear()
     state.free.pop(name, None)
+    state.shapes.pop(name, None)
     if node is not None:
         for gpu in node.gpus:
             if gpu not in kept:
@@ -235,6 +237,7 @@ def reindex_free(state: State, gpu_id: GpuId) -> None:
     gpu = state.gpus.get(gpu_id)
     if gpu is None:
         return
+    state.shapes.pop(gpu.node, None)
     free = state.free.get(gpu.node)
     if free is None:
         free = state.free[gpu.node] = SortedSet(key=lambda g: state.gpus[g].index)

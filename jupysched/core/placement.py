@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from jupysched.core.fragmentation import Alike, Move, Shape, card_of, want_of
 from jupysched.core.resources import Allocation, Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.sharing import SharedRoom
 from jupysched.core.state import State
@@ -49,22 +51,33 @@ class Room:
         self.cpus_taken: dict[NodeName, int] = {}
         self.memory_taken: dict[NodeName, int] = {}
         self.shares = SharedRoom(state)
+        #: nodes of which less is left than the state knows
+        self._touched: set[NodeName] = set()
+        #: made when somebody first asks
+        self._nodes_alike: Alike | None = None
 
     def place(
         self, request: Request, *, only: Iterable[NodeName] | None = None, cap: tuple[NodeName, int] | None = None
     ) -> Allocation | None:
         """GPUs for the whole gang, or None. `only`: on one of these nodes; `cap`: at most so many on that node.
 
-        Best fit: the node with the fewest free GPUs that suffice, so that wide gangs still find a node (the rule of
-        Tiresias and Helios)."""
-        if request.gpu_memory_bytes is not None and request.gpus == 1:
-            return self._place_share(request, only)
-        if request.nodes != 1 and request.gpus > 0:
+        Where it adds least to what the requests of late could not use (see fragmentation), so that wide gangs still
+        find a node; the links of the node say which of its GPUs."""
+        is_share = request.gpu_memory_bytes is not None and request.gpus == 1
+        if request.nodes != 1 and request.gpus > 0 and not is_share:
             return self._place_wide(request)
-        if only is None and is_plain(request) and not (request.gpus > 1 and self.has_mig()):
-            name = self._best_plain(request.gpus, cap)
+        is_counted = self.state.mix.is_plain and is_plain(request) and not (request.gpus > 1 and self.has_mig())
+        if is_counted and only is None:
+            name = self._best_counted(request.gpus, cap)
             return None if name is None else self._allocate(name, self.free[name], request)
-        return self._place_picky(request, only, cap)
+        found = self._best_alike(request, only, None if is_share else cap)
+        if found is None:
+            return None
+        name, move = found
+        if is_share:
+            return self.shares.allocate(name, move.card, request, self.free.get(name, ()))
+        gpus = self.state.gpus
+        return self._allocate(name, [g for g in self.free.get(name, ()) if fits_type(gpus[g], request)], request)
 
     def has_mig(self) -> bool:
         """Is any GPU a MIG device?"""
@@ -85,6 +98,8 @@ class Room:
             self.cpus_taken[lead] = self.cpus_taken.get(lead, 0) + allocation.cpus
         if allocation.memory_bytes:
             self.memory_taken[lead] = self.memory_taken.get(lead, 0) + allocation.memory_bytes
+        for name in allocation.nodes:
+            self._changed(name)
 
     def _shrink(self, name: NodeName, left: list[GpuId]) -> None:
         before = len(self.free[name])
@@ -99,39 +114,72 @@ class Room:
         else:
             del self.free[name]
 
-    def _best_plain(self, gpus: int, cap: tuple[NodeName, int] | None) -> NodeName | None:
-        for count in sorted(c for c in self.by_count if c >= gpus):
+    def _best_counted(self, gpus: int, cap: tuple[NodeName, int] | None) -> NodeName | None:
+        added = self.state.mix.added
+        able = [count for count in self.by_count if count >= gpus]
+        if len(able) > 1:
+            able.sort(key=lambda count: (added(count, gpus), count))
+        for count in able:
             for name in self.by_count[count]:
                 if cap is None or cap[0] != name or cap[1] >= gpus:
                     return name
         return None
 
-    def _place_picky(
+    def _best_alike(
         self, request: Request, only: Iterable[NodeName] | None, cap: tuple[NodeName, int] | None
-    ) -> Allocation | None:
-        # Among nodes with as few free GPUs the one with the most free cores: those GPUs that are left can still be fed.
-        best: tuple[int, int, NodeName, list[GpuId]] | None = None
-        gpus = self.state.gpus
-        for name in self.state.nodes if only is None else only:
-            node = self.state.nodes.get(name)
-            free = self.free.get(name, ())
-            if node is None or len(free) < request.gpus or not self.has_cpus(node, request):
+    ) -> tuple[NodeName, Move] | None:
+        mix, want = self.state.mix, want_of(request)
+        known = mix.moves(want)
+        banned = cap[0] if cap is not None and cap[1] < request.gpus else None
+        best: tuple[NodeName, Move] | None = None
+        for shape, names in self._alike().nodes.items():
+            if shape in known:
+                move = known[shape]
+            else:
+                move = known[shape] = mix.move(shape, want)
+            if move is None or (best is not None and (move.breaks, move.loss) >= (best[1].breaks, best[1].loss)):
                 continue
-            if cap is not None and cap[0] == name and cap[1] < request.gpus:
-                continue
-            fitting = [g for g in free if fits_type(gpus[g], request)]
-            if len(fitting) < request.gpus:
-                continue
-            found = (len(fitting), -self.free_cpus(node), name, fitting)
-            if best is None or found[:2] < best[:2]:
-                best = found
-        return None if best is None else self._allocate(best[2], best[3], request)
+            name = next((n for n in names if n != banned and (only is None or n in only)), None)
+            if name is not None:
+                best = (name, move)
+        return best
+
+    def _alike(self) -> Alike:
+        """The nodes by what they have left; what the state says of a node is remembered from cycle to cycle."""
+        if self._nodes_alike is None:
+            alike = self._nodes_alike = Alike()
+            kept = self.state.shapes
+            for name, node in self.state.nodes.items():
+                shape = kept.get(name) if name not in self._touched else None
+                if shape is None:
+                    shape = self._shape(node)
+                    if name not in self._touched:
+                        kept[name] = shape
+                alike.put(name, shape)
+        return self._nodes_alike
+
+    def _shape(self, node: Node) -> Shape:
+        state, shares = self.state, self.shares
+        cards = Counter(card_of(state.gpus[g]) for g in self.free.get(node.name, ()))
+        for gpu in shares.shared_on(node):
+            left = shares.left(gpu)
+            if left > 0:
+                cards[card_of(gpu, left)] += 1
+        memory = node.memory_bytes - state.memory_held.get(node.name, 0) - self.memory_taken.get(node.name, 0)
+        return state.mix.shape(self.free_cpus(node), memory, cards.items())
+
+    def _changed(self, name: NodeName) -> None:
+        """Less is left of a node than the state knows."""
+        self._touched.add(name)
+        if self._nodes_alike is not None and name in self.state.nodes:
+            self._nodes_alike.put(name, self._shape(self.state.nodes[name]))
 
     def withhold(self, name: NodeName, count: int) -> None:
         """Keep free GPUs of a node for somebody who waits for more of it."""
         before = self.free.get(name, ())
         if count and before:
             self._shrink(name, list(before[count:]))
+            self._changed(name)
 
     def free_cpus(self, node: Node) -> int:
         """Cores of a node that nobody was granted."""
@@ -164,13 +212,6 @@ class Room:
             weight=float(request.gpus),
             note=note,
         )
-
-    def _place_share(self, request: Request, only: Iterable[NodeName] | None) -> Allocation | None:
-        allowed = [
-            name for name in (self.state.nodes if only is None else only)
-            if name in self.state.nodes and self.has_cpus(self.state.nodes[name], request)
-        ]  # fmt: skip
-        return self.shares.place(request, allowed, self.free)
 
     def _place_wide(self, request: Request) -> Allocation | None:
         """A gang over several nodes: whole nodes first, and the rest where it fits best."""

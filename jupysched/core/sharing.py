@@ -1,10 +1,11 @@
-"""GPUs shared by memory: where a share fits, so that what is left over stays useful. Knows GPUs and bytes, not order."""
+"""GPUs shared by memory: what is left of them. Knows GPUs and bytes, not order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
-from jupysched.core.resources import Allocation, Gpu, GpuId, NodeName, Request
+from jupysched.core.fragmentation import Card, card_of
+from jupysched.core.resources import Allocation, Gpu, GpuId, Node, NodeName, Request
 from jupysched.core.state import State
 
 
@@ -24,32 +25,20 @@ class SharedRoom:
         for gpu in allocation.gpus:
             self.taken[gpu] = self.taken.get(gpu, 0) + (allocation.gpu_memory_bytes or 0)
 
-    def place(
-        self, request: Request, nodes: Iterable[NodeName], free: Mapping[NodeName, Sequence[GpuId]]
-    ) -> Allocation | None:
-        """A GPU with room for the share: one that is shared already and left fullest by it, else a free one of the
-        node with the fewest free GPUs."""
+    def shared_on(self, node: Node) -> list[Gpu]:
+        """The GPUs of a node that are shared and may be shared further."""
+        state = self.state
+        shared = [state.gpus[g] for g in node.gpus if (g in state.shared or g in self.taken) and g in state.gpus]
+        return [gpu for gpu in shared if gpu.is_usable]
+
+    def allocate(self, name: NodeName, card: Card | None, request: Request, free: Iterable[GpuId]) -> Allocation | None:
+        """The share, on the first GPU of the node that is such a card."""
         need = request.gpu_memory_bytes or 0
-        best: tuple[int, int, int, NodeName, Gpu] | None = None
-        shared = {**self.state.shared, **self.taken}
-        for order, name in enumerate(nodes):
-            candidates = [
-                self.state.gpus[g] for g in self.state.nodes[name].gpus if g in shared and g in self.state.gpus
-            ]
-            here = free.get(name, ())
-            candidates += [self.state.gpus[g] for g in here]
-            for gpu in candidates:
-                left = self.left(gpu)
-                if not gpu.is_usable or left < need or (request.gpu_type or "").lower() not in gpu.name.lower():
-                    continue
-                fresh = 0 if gpu.id in shared else 1
-                key = (fresh, len(here) if fresh else left - need, order, name, gpu)
-                if best is None or key[:3] < best[:3]:
-                    best = key
-        if best is None:
-            return None
-        gpu = best[4]
-        return Allocation(
-            gpus=(gpu.id,), nodes=(best[3],), cpus=request.cpus or 0, memory_bytes=request.memory_bytes or 0,
-            gpu_memory_bytes=need, weight=need / gpu.memory_bytes if gpu.memory_bytes else 1.0,
-        )  # fmt: skip
+        for gpu in (*self.shared_on(self.state.nodes[name]), *(self.state.gpus[g] for g in free)):
+            left = self.left(gpu)
+            if left >= need and card_of(gpu, left) == card:
+                return Allocation(
+                    gpus=(gpu.id,), nodes=(name,), cpus=request.cpus or 0, memory_bytes=request.memory_bytes or 0,
+                    gpu_memory_bytes=need, weight=need / gpu.memory_bytes if gpu.memory_bytes else 1.0,
+                )  # fmt: skip
+        return None

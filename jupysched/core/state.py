@@ -11,6 +11,7 @@ from typing import Protocol
 
 from sortedcontainers import SortedList, SortedSet
 
+from jupysched.core.fragmentation import Mix, Shape
 from jupysched.core.history import History
 from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, LaneKey, Merge, Passing, Rank
@@ -59,6 +60,8 @@ class State:
     history: History = field(default_factory=History)
     #: which jobs came together, and how long those of them took that ended
     siblings: Siblings = field(default_factory=Siblings)
+    #: what was asked for lately
+    mix: Mix = field(default_factory=Mix)
     #: limits, shares and reservations
     rules: Rules = field(default_factory=Rules)
     policy: str = "priority"
@@ -71,6 +74,8 @@ class State:
     now: float = 0.0
     #: what could fit if all were free, remembered from one question to the next; emptied when a node or GPU changes
     fits: dict[tuple[Request, bool, NodeName | None], bool] = field(default_factory=dict, compare=False, repr=False)
+    #: what nodes have left, remembered from one cycle to the next; one that changes is forgotten
+    shapes: dict[NodeName, Shape] = field(default_factory=dict, compare=False, repr=False)
     #: expected starts as of a version, remembered by explain
     forecasts: tuple[int, dict[JobId, tuple[float, float]]] = field(default=(-1, {}), compare=False, repr=False)
     #: the version of which the next two speak; the head of its queue, by place; the rest of it
