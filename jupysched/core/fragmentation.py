@@ -24,7 +24,7 @@ BEST_FIT = 0.02
 MOST_SHAPES = 20_000
 
 
-class Card(NamedTuple):
+class Piece(NamedTuple):
     """A GPU that has something left to give."""
 
     name: str
@@ -44,10 +44,10 @@ class Card(NamedTuple):
         return self.left / self.size if self.size else 1.0
 
 
-def card_of(gpu: Gpu, left: int | None = None) -> Card:
-    """The card that a GPU is; `left` of it, or all."""
+def piece_of(gpu: Gpu, left: int | None = None) -> Piece:
+    """The piece that a GPU is; `left` of it, or all."""
     size = gpu.memory_bytes or 0
-    return Card(gpu.name, gpu.kind is GpuKind.MIG, size, size if left is None else left)
+    return Piece(gpu.name, gpu.kind is GpuKind.MIG, size, size if left is None else left)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class Shape:
 
     cpus: int
     memory_bytes: int
-    cards: tuple[tuple[Card, int], ...]
+    pieces: tuple[tuple[Piece, int], ...]
     #: GPUs in all
     amount: float
 
@@ -72,13 +72,13 @@ class Part(NamedTuple):
     gpu_type: str
     is_gang: bool
 
-    def suits(self, card: Card) -> bool:
-        """Could it be given this card?"""
-        if self.gpu_type and self.gpu_type not in card.name.lower():
+    def suits(self, piece: Piece) -> bool:
+        """Could it be given this piece?"""
+        if self.gpu_type and self.gpu_type not in piece.name.lower():
             return False
         if self.share is not None:
-            return card.left >= self.share
-        return card.is_free and not (self.is_gang and card.is_mig) and (not card.size or card.size >= self.size)
+            return piece.left >= self.share
+        return piece.is_free and not (self.is_gang and piece.is_mig) and (not piece.size or piece.size >= self.size)
 
 
 class Want(NamedTuple):
@@ -125,8 +125,8 @@ class Move:
     breaks: bool
     #: GPUs that are lost by it
     loss: float
-    #: the card to share
-    card: Card | None = None
+    #: the piece to share
+    piece: Piece | None = None
 
 
 @dataclass(slots=True)
@@ -146,11 +146,11 @@ class Mix:
     _added: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)
 
     def came(self, want: Want) -> None:
-        """A request was made. What is concluded from all of them is renewed when a tenth of them is new."""
+        """A request was made. What is concluded from all of them is renewed when half of them are new."""
         self.lately.append(want)
         self.seen += 1
         if self.seen >= self.renew_at:
-            self.renew_at = self.seen + max(1, len(self.lately) // 10)
+            self.renew_at = self.seen + max(1, len(self.lately) // 2)
             self._renew()
 
     def _renew(self) -> None:
@@ -164,17 +164,16 @@ class Mix:
         self._moves.clear()
         self._added.clear()
 
-    def shape(self, cpus: int, memory_bytes: int, cards: Iterable[tuple[Card, int]]) -> Shape:
+    def shape(self, cpus: int, memory_bytes: int, pieces: Iterable[tuple[Piece, int]]) -> Shape:
         """The shape of a node with so much left."""
-        held = tuple(sorted(cards))
+        held = tuple(sorted(pieces))
         key = (cpus, memory_bytes, held)
         found = self._shapes.get(key)
         if found is None:
             if len(self._shapes) > MOST_SHAPES:
-                self._shapes.clear()  # a twin that is made anew is only slower
+                self._shapes.clear()  # a twin that is made anew is only slower; what is known of placements stays
                 self._losses.clear()
-                self._moves.clear()
-            amount = sum(card.amount * count for card, count in held)
+            amount = sum(piece.amount * count for piece, count in held)
             found = self._shapes[key] = Shape(cpus, memory_bytes, held, amount)
         return found
 
@@ -189,10 +188,10 @@ class Mix:
         used = every = 0.0
         for part, needs in self.typical.items():
             count, amount = 0, 0.0
-            for card, number in shape.cards:
-                if part.suits(card):
+            for piece, number in shape.pieces:
+                if part.suits(piece):
                     count += number
-                    amount += number * card.amount
+                    amount += number * piece.amount
             able = count >= part.gpus
             for cpus, memory_bytes, share in needs:
                 every += share
@@ -223,44 +222,44 @@ class Mix:
             return None
         part = want.part
         if part.share is None:
-            cards = without(shape.cards, part)
-            if cards is None:
+            pieces = without(shape.pieces, part)
+            if pieces is None:
                 return None
-            after = self.shape(cpus, memory_bytes, cards)
+            after = self.shape(cpus, memory_bytes, pieces)
             return self._valued(shape, after, breaks=False, left=after.amount)
         best: Move | None = None
-        for card, _ in shape.cards:
-            if part.suits(card):
-                smaller = card._replace(left=card.left - part.share)
-                after = self.shape(cpus, memory_bytes, swapped(shape.cards, card, smaller))
-                move = self._valued(shape, after, breaks=card.is_free, left=smaller.amount, card=card)
+        for piece, _ in shape.pieces:
+            if part.suits(piece):
+                smaller = piece._replace(left=piece.left - part.share)
+                after = self.shape(cpus, memory_bytes, swapped(shape.pieces, piece, smaller))
+                move = self._valued(shape, after, breaks=piece.is_free, left=smaller.amount, piece=piece)
                 if best is None or (move.breaks, move.loss) < (best.breaks, best.loss):
                     best = move
         return best
 
-    def _valued(self, before: Shape, after: Shape, *, breaks: bool, left: float, card: Card | None = None) -> Move:
+    def _valued(self, before: Shape, after: Shape, *, breaks: bool, left: float, piece: Piece | None = None) -> Move:
         added = self.loss(after) - self.loss(before) + BEST_FIT * left
-        return Move(breaks=breaks, loss=round(added, 9), card=card)
+        return Move(breaks=breaks, loss=round(added, 9), piece=piece)
 
 
-def without(cards: Iterable[tuple[Card, int]], part: Part) -> list[tuple[Card, int]] | None:
-    """The cards that are left once a job has its whole ones; None if they do not suffice."""
+def without(pieces: Iterable[tuple[Piece, int]], part: Part) -> list[tuple[Piece, int]] | None:
+    """The pieces that are left once a job has its whole ones; None if they do not suffice."""
     need, left = part.gpus, []
-    for card, count in cards:
-        taken = min(need, count) if need and part.suits(card) else 0
+    for piece, count in pieces:
+        taken = min(need, count) if need and part.suits(piece) else 0
         need -= taken
         if count > taken:
-            left.append((card, count - taken))
+            left.append((piece, count - taken))
     return None if need else left
 
 
-def swapped(cards: Iterable[tuple[Card, int]], old: Card, new: Card) -> list[tuple[Card, int]]:
-    """The cards with one of them replaced; one with nothing left is none."""
-    counts = dict(cards)
+def swapped(pieces: Iterable[tuple[Piece, int]], old: Piece, new: Piece) -> list[tuple[Piece, int]]:
+    """The pieces with one of them replaced; one with nothing left is none."""
+    counts = dict(pieces)
     counts[old] -= 1
     if new.left:
         counts[new] = counts.get(new, 0) + 1
-    return [(card, count) for card, count in counts.items() if count]
+    return [(piece, count) for piece, count in counts.items() if count]
 
 
 class Alike:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from jupysched.core.fragmentation import Alike, Move, Shape, card_of, want_of
+from jupysched.core.fragmentation import Alike, Move, Shape, piece_of, want_of
 from jupysched.core.resources import Allocation, Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.sharing import SharedRoom
 from jupysched.core.state import State
@@ -75,7 +75,7 @@ class Room:
             return None
         name, move = found
         if is_share:
-            return self.shares.allocate(name, move.card, request, self.free.get(name, ()))
+            return self.shares.allocate(name, move.piece, request, self.free.get(name, ()))
         gpus = self.state.gpus
         return self._allocate(name, [g for g in self.free.get(name, ()) if fits_type(gpus[g], request)], request)
 
@@ -160,13 +160,13 @@ class Room:
 
     def _shape(self, node: Node) -> Shape:
         state, shares = self.state, self.shares
-        cards = Counter(card_of(state.gpus[g]) for g in self.free.get(node.name, ()))
+        pieces = Counter(piece_of(state.gpus[g]) for g in self.free.get(node.name, ()))
         for gpu in shares.shared_on(node):
             left = shares.left(gpu)
             if left > 0:
-                cards[card_of(gpu, left)] += 1
+                pieces[piece_of(gpu, left)] += 1
         memory = node.memory_bytes - state.memory_held.get(node.name, 0) - self.memory_taken.get(node.name, 0)
-        return state.mix.shape(self.free_cpus(node), memory, cards.items())
+        return state.mix.shape(self.free_cpus(node), memory, pieces.items())
 
     def _changed(self, name: NodeName) -> None:
         """Less is left of a node than the state knows."""

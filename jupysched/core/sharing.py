@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jupysched.core.fragmentation import Card, card_of
+from jupysched.core.fragmentation import Piece, piece_of
 from jupysched.core.resources import Allocation, Gpu, GpuId, Node, NodeName, Request
 from jupysched.core.state import State
 
@@ -31,12 +31,14 @@ class SharedRoom:
         shared = [state.gpus[g] for g in node.gpus if (g in state.shared or g in self.taken) and g in state.gpus]
         return [gpu for gpu in shared if gpu.is_usable]
 
-    def allocate(self, name: NodeName, card: Card | None, request: Request, free: Iterable[GpuId]) -> Allocation | None:
-        """The share, on the first GPU of the node that is such a card."""
+    def allocate(
+        self, name: NodeName, piece: Piece | None, request: Request, free: Iterable[GpuId]
+    ) -> Allocation | None:
+        """The share, on the first GPU of the node that is such a piece."""
         need = request.gpu_memory_bytes or 0
         for gpu in (*self.shared_on(self.state.nodes[name]), *(self.state.gpus[g] for g in free)):
             left = self.left(gpu)
-            if left >= need and card_of(gpu, left) == card:
+            if left >= need and piece_of(gpu, left) == piece:
                 return Allocation(
                     gpus=(gpu.id,), nodes=(name,), cpus=request.cpus or 0, memory_bytes=request.memory_bytes or 0,
                     gpu_memory_bytes=need, weight=need / gpu.memory_bytes if gpu.memory_bytes else 1.0,

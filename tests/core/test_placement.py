@@ -1,12 +1,17 @@
 """A gang is whole, on one node, on its best links; what is counted is never given twice."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jupysched.core import events as ev
 from jupysched.core.fold import fold
-from jupysched.core.job import Priority
+from jupysched.core.fragmentation import LATELY, Mix, want_of
+from jupysched.core.invariants import check
+from jupysched.core.job import JobId, JobSpec, Priority
 from jupysched.core.placement import Room
-from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName, Request
+from jupysched.core.resources import Allocation, Gpu, GpuId, GpuKind, Node, NodeName, Request
+from jupysched.core.state import State
 from jupysched.core.topology import choose_linked, width_of
 from tests.core.builders import GIB, a_state, applied, asked, ended, granted, job, joined, running, stopped
 
@@ -165,3 +170,119 @@ def test_nobody_is_stopped_for_a_gang_that_could_not_use_the_mig_devices_that_co
     applied(state, 1)
     fold(state, asked(4, gpus=2, at=2, priority=Priority.HIGH))
     assert stopped(applied(state, 2)) == [3]
+
+
+def test_small_jobs_leave_the_node_alone_that_gangs_ask_for():
+    # Both nodes have 8 free GPUs; only n1 has the cores that gangs want. Best fit would take the first.
+    state = a_state(joined("n1", 8, cpus=64), joined("n2", 8, cpus=16), asked(1, 8, cpus=64), asked(2, 1, cpus=1))
+    applied(state, 1)
+    ended(state, 1, 2)
+    ended(state, 2, 2)
+    fold(state, asked(3, 1, cpus=1, at=3))
+    applied(state, 3)
+    fold(state, asked(4, 8, cpus=64, at=4))
+    assert granted(applied(state, 4)) == [4]
+    assert job(state, 3).allocation.nodes == ("n2",)
+
+
+def test_a_node_that_is_as_wide_as_a_gang_stays_whole_though_another_has_more_free():
+    # Best fit would take from the 8 and leave one node for two gangs.
+    state = a_state(joined("n1", 8), joined("n2", 10), asked(1, 8), asked(2, 8), asked(3, 1, at=1))
+    applied(state, 1)
+    for number in (1, 2, 3):
+        ended(state, number, 2)
+    fold(state, asked(4, 1, at=3))
+    applied(state, 3)
+    for number in (5, 6):
+        fold(state, asked(number, 8, at=4))
+    assert granted(applied(state, 4)) == [5, 6]
+
+
+def test_a_share_leaves_what_other_shares_ask_for():
+    # Two GPUs are shared: 50 GiB are left on one, 40 on the other, and shares of 40 are asked for. Best fit would put 10
+    # on the 40, and room for one share of 40 would be left instead of two.
+    state = a_state(
+        joined("n1", 1), joined("n2", 1),
+        asked(1, gpu_memory_bytes=30 * GIB), asked(2, gpu_memory_bytes=40 * GIB),
+    )  # fmt: skip
+    for number, name in ((1, "n1"), (2, "n2")):
+        share = job(state, number).spec.request.gpu_memory_bytes
+        held = Allocation(gpus=(GpuId(f"{name}-0"),), nodes=(NodeName(name),), gpu_memory_bytes=share, weight=0.5)
+        fold(state, ev.Granted(at=1, job=JobId(number), attempt=1, allocation=held))
+    for _ in range(8):
+        state.mix.came(want_of(Request(gpu_memory_bytes=40 * GIB)))
+    fold(state, asked(3, gpu_memory_bytes=10 * GIB, at=2))
+    applied(state, 2)
+    for number in (4, 5):
+        fold(state, asked(number, gpu_memory_bytes=40 * GIB, at=3))
+    assert granted(applied(state, 3)) == [4, 5]
+
+
+REQUESTS = st.builds(
+    Request,
+    gpus=st.integers(0, 4),
+    gpu_memory_bytes=st.sampled_from([None, None, 10 * GIB, 30 * GIB, 50 * GIB]),
+    gpu_type=st.sampled_from([None, None, "a100"]),
+    cpus=st.sampled_from([None, 1, 3]),
+    memory_bytes=st.sampled_from([None, 20 * GIB]),
+)
+
+
+def has_room(state: State, request: Request) -> bool:
+    """The slow, obvious answer: is there any node that could take it?"""
+    for node in state.nodes.values():
+        held = [j.allocation for j in state.holding.values() if j.allocation.nodes[0] == node.name]
+        cpus, memory = request.cpus or (0 if request.gpus else 1), request.memory_bytes or 0
+        if (
+            sum(a.cpus for a in held) + cpus > node.cpus
+            or sum(a.memory_bytes for a in held) + memory > node.memory_bytes
+        ):
+            continue
+        here = [state.gpus[g] for g in node.gpus if (request.gpu_type or "") in state.gpus[g].name.lower()]
+        taken = {g: sum(a.gpu_memory_bytes or 1 << 60 for a in held if g in a.gpus) for g in node.gpus}
+        need = request.gpu_memory_bytes or 0
+        if request.gpus == 1 and need:
+            fitting = [gpu for gpu in here if taken[gpu.id] + need <= gpu.memory_bytes]
+        else:
+            fitting = [gpu for gpu in here if not taken[gpu.id] and gpu.memory_bytes >= need]
+        if len(fitting) >= request.gpus:
+            return True
+    return False
+
+
+@given(st.lists(st.tuples(REQUESTS, st.integers(0, 3)), max_size=20))
+def test_whoever_has_room_is_placed_and_never_beyond_what_is_there(steps):
+    state = a_state(
+        ev.PolicySet(at=0, by="root", name="fifo", settings={}),
+        joined("n1", 4, cpus=6),
+        joined("n2", 2, cpus=9, gpu_name="A100", gpu_memory=40 * GIB),
+        joined("n3", 3, cpus=4),
+    )
+    for number, (request, leaves) in enumerate(steps, 1):
+        fold(
+            state,
+            ev.Submitted(at=number, job=JobId(number), spec=JobSpec(name="c", user="ann", uid=1, request=request)),
+        )
+        fits, remembered = has_room(state, request), Room(state).place(request)
+        state.shapes.clear()
+        assert Room(state).place(request) == remembered, "what was remembered of a node is not what it has left"
+        assert (granted(applied(state, number)) == [number]) == fits
+        if not fits:
+            fold(state, ev.CancelAsked(at=number, job=JobId(number), by="ann"))
+        check(state)
+        for held in list(state.holding.values())[:1] if leaves == 0 else ():
+            ended(state, held.id, number)
+
+
+def test_what_nobody_asks_for_any_more_is_forgotten():
+    mix = Mix()
+    mix.came(want_of(Request(gpus=8)))
+    assert mix.added(8, 1) > mix.added(9, 1)  # eight are asked for: they stay together
+    for _ in range(2 * LATELY):
+        mix.came(want_of(Request(gpus=1)))
+    assert mix.added(8, 1) < mix.added(9, 1)  # now the fuller node is taken first
+
+
+def test_gangs_over_several_nodes_want_whole_ones():
+    assert want_of(Request(gpus=16, nodes=0), widest=8).gpus == 8
+    assert want_of(Request(gpus=6, nodes=4)).gpus == 2
