@@ -265,17 +265,22 @@ def swapped(pieces: Iterable[tuple[Piece, int]], old: Piece, new: Piece) -> list
 class Alike:
     """The nodes by shape, in one cycle."""
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: dict[NodeName, Shape]) -> None:
+        self.shapes = shapes
         self.nodes: dict[Shape, dict[NodeName, None]] = {}
-        self.shapes: dict[NodeName, Shape] = {}
+        nodes = self.nodes
+        for name, shape in shapes.items():
+            if shape in nodes:
+                nodes[shape][name] = None
+            else:
+                nodes[shape] = {name: None}
 
     def put(self, name: NodeName, shape: Shape) -> None:
         """A node has this shape now."""
-        before = self.shapes.get(name)
-        if before is not None:
-            named = self.nodes[before]
-            del named[name]
-            if not named:
-                del self.nodes[before]
+        before = self.shapes[name]
+        named = self.nodes[before]
+        del named[name]
+        if not named:
+            del self.nodes[before]
         self.shapes[name] = shape
         self.nodes.setdefault(shape, {})[name] = None

@@ -147,15 +147,16 @@ class Room:
     def _alike(self) -> Alike:
         """The nodes by what they have left; what the state says of a node is remembered from cycle to cycle."""
         if self._nodes_alike is None:
-            alike = self._nodes_alike = Alike()
-            kept = self.state.shapes
+            kept, touched = self.state.shapes, self._touched
+            shapes: dict[NodeName, Shape] = {}
             for name, node in self.state.nodes.items():
-                shape = kept.get(name) if name not in self._touched else None
+                shape = None if name in touched else kept.get(name)
                 if shape is None:
                     shape = self._shape(node)
-                    if name not in self._touched:
+                    if name not in touched:
                         kept[name] = shape
-                alike.put(name, shape)
+                shapes[name] = shape
+            self._nodes_alike = Alike(shapes)
         return self._nodes_alike
 
     def _shape(self, node: Node) -> Shape:
