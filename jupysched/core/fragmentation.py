@@ -146,11 +146,11 @@ class Mix:
     _added: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)
 
     def came(self, want: Want) -> None:
-        """A request was made. What is concluded from all of them is renewed when half of them are new."""
+        """A request was made. What is concluded from all of them is renewed when a tenth of them is new."""
         self.lately.append(want)
         self.seen += 1
         if self.seen >= self.renew_at:
-            self.renew_at = self.seen + max(1, len(self.lately) // 2)
+            self.renew_at = self.seen + max(1, len(self.lately) // 10)
             self._renew()
 
     def _renew(self) -> None:
