@@ -10,8 +10,10 @@ cores and RAM of the same nodes. Every request goes through fold and decide, one
 'in time' has them in the order of the trace, with its gangs late. The order of the nodes is shuffled too. Best fit is
 the same program, deaf to what is asked for: of the GPUs or nodes that have room, the one left fullest.
 
-The window of requests, and the little best fit among near-equals, were chosen on this trace, for no other has shares; 0 to
-0.1 of the latter and 100 to all requests of the former make less than 0.2 points of difference."""
+The window of requests, how often the mix is renewed, and the little best fit among near-equals were chosen on this very
+trace, for no other has shares; nothing is held out. About 25 settings were tried in a sketch of this program, nearly all within
+0.1 points of each other, which is how far seeds lie apart. Here a mix renewed by tenths (kept) and one renewed by halves
+gave 95.37 and 95.36 as means of the same three seeds: no difference. So FGD's published 95.39 is reached within the spread, not passed."""
 
 from __future__ import annotations
 
