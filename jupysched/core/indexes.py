@@ -214,7 +214,7 @@ def remove_job(state: State, job_id: JobId) -> None:
 def reindex_gpu(state: State, gpu: Gpu) -> None:
     """Replace a GPU's record."""
     state.gpus[gpu.id] = gpu
-    state.fits.clear()
+    state.hardware_changed()
     reindex_free(state, gpu.id)
 
 
@@ -223,7 +223,7 @@ def remove_node(state: State, name: NodeName, *, keep: tuple[Gpu, ...] = ()) -> 
     until it is heard of or given up."""
     node = state.nodes.pop(name, None)
     kept = {gpu.id for gpu in keep}
-    state.fits.clear()
+    state.hardware_changed()
     state.free.pop(name, None)
     state.shapes.pop(name, None)
     if node is not None:

@@ -66,7 +66,7 @@ class Room:
         is_share = request.gpu_memory_bytes is not None and request.gpus == 1
         if request.nodes != 1 and request.gpus > 0 and not is_share:
             return self._place_wide(request)
-        is_counted = self.state.mix.is_plain and is_plain(request) and not (request.gpus > 1 and self.has_mig())
+        is_counted = self.state.mix.is_plain and is_plain(request) and not (request.gpus > 1 and self.state.has_mig())
         if is_counted and only is None:
             name = self._best_counted(request.gpus, cap)
             return None if name is None else self._allocate(name, self.free[name], request)
@@ -78,10 +78,6 @@ class Room:
             return self.shares.allocate(name, move.piece, request, self.free.get(name, ()))
         gpus = self.state.gpus
         return self._allocate(name, [g for g in self.free.get(name, ()) if fits_type(gpus[g], request)], request)
-
-    def has_mig(self) -> bool:
-        """Is any GPU a MIG device?"""
-        return any(gpu.kind is GpuKind.MIG for gpu in self.state.gpus.values())
 
     def take(self, allocation: Allocation) -> None:
         """What was placed is free no more."""

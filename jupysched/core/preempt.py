@@ -119,7 +119,7 @@ class Contest:
         """The nodes where it costs least."""
         state, room, coming = self.state, self.room, self.yard.coming
         # Cards of several kinds on one node are not told apart here: such a job waits until there are some free.
-        is_any = is_plain(request) and (request.gpus == 1 or not room.has_mig())
+        is_any = is_plain(request) and (request.gpus == 1 or not state.has_mig())
         counts = {
             name: found
             for name, node in state.nodes.items()

@@ -15,7 +15,7 @@ from jupysched.core.fragmentation import Mix, Shape
 from jupysched.core.history import History
 from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, LaneKey, Merge, Passing, Rank
-from jupysched.core.resources import Gpu, GpuId, Node, NodeName, Request
+from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.rules import Rules
 from jupysched.core.siblings import Siblings
 from jupysched.core.states import HOLDING, JobState
@@ -76,6 +76,8 @@ class State:
     fits: dict[tuple[Request, bool, NodeName | None], bool] = field(default_factory=dict, compare=False, repr=False)
     #: what nodes have left, remembered from one cycle to the next; one that changes is forgotten
     shapes: dict[NodeName, Shape] = field(default_factory=dict, compare=False, repr=False)
+    #: is any GPU a MIG device? Remembered as long as no node or GPU changes
+    mig: bool | None = field(default=None, compare=False, repr=False)
     #: expected starts as of a version, remembered by explain
     forecasts: tuple[int, dict[JobId, tuple[float, float]]] = field(default=(-1, {}), compare=False, repr=False)
     #: the version of which the next two speak; the head of its queue, by place; the rest of it
@@ -121,6 +123,17 @@ class State:
     def holds(self, job: JobId) -> bool:
         """Has it an allocation?"""
         return self.jobs[job].state in HOLDING
+
+    def has_mig(self) -> bool:
+        """Is any GPU a MIG device?"""
+        if self.mig is None:
+            self.mig = any(gpu.kind is GpuKind.MIG for gpu in self.gpus.values())
+        return self.mig
+
+    def hardware_changed(self) -> None:
+        """Forget what was remembered of what could fit."""
+        self.fits.clear()
+        self.mig = None
 
     def widest_node(self) -> int:
         """Most GPUs on one node, free or not, drained or not."""
