@@ -143,7 +143,6 @@ class Mix:
     _shapes: dict[tuple[object, ...], Shape] = field(default_factory=dict, compare=False, repr=False)
     _losses: dict[Shape, float] = field(default_factory=dict, compare=False, repr=False)
     _moves: dict[Want, dict[Shape, Move | None]] = field(default_factory=dict, compare=False, repr=False)
-    _added: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)
 
     def came(self, want: Want) -> None:
         """A request was made. What is concluded from all of them is renewed when a tenth of them is new."""
@@ -162,7 +161,6 @@ class Mix:
         self.is_plain = all(want.is_plain for want, _ in kinds)
         self._losses.clear()
         self._moves.clear()
-        self._added.clear()
 
     def shape(self, cpus: int, memory_bytes: int, pieces: Iterable[tuple[Piece, int]]) -> Shape:
         """The shape of a node with so much left."""
@@ -198,18 +196,6 @@ class Mix:
                 if able and cpus <= shape.cpus and memory_bytes <= shape.memory_bytes:
                     used += share * amount
         return every * shape.amount - used
-
-    def added(self, free: int, gpus: int) -> float:
-        """What taking so many of a node's free GPUs adds to the loss, where nothing but their number counts."""
-        known = self._added.get((free, gpus))
-        if known is None:
-            left = free - gpus
-            known = self._counted(left) - self._counted(free) + BEST_FIT * left
-            known = self._added[free, gpus] = round(known, 9)
-        return known
-
-    def _counted(self, free: int) -> float:
-        return free * sum(need[2] for part, needs in self.typical.items() if part.gpus > free for need in needs)
 
     def moves(self, want: Want) -> dict[Shape, Move | None]:
         """What is known so far of placing it."""

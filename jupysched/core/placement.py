@@ -61,8 +61,9 @@ class Room:
     ) -> Allocation | None:
         """GPUs for the whole gang, or None. `only`: on one of these nodes; `cap`: at most so many on that node.
 
-        Where it adds least to what the requests of late could not use (see fragmentation), so that wide gangs still
-        find a node; the links of the node say which of its GPUs."""
+        Where whole GPUs are all that is asked for: best fit, the node with the fewest free GPUs that suffice (the rule of
+        Tiresias and Helios; on the public traces the gradient made completion up to 4 % longer). Else where it adds least
+        to what the requests of late could not use (see fragmentation). The links of the node say which of its GPUs."""
         is_share = request.gpu_memory_bytes is not None and request.gpus == 1
         if request.nodes != 1 and request.gpus > 0 and not is_share:
             return self._place_wide(request)
@@ -111,11 +112,7 @@ class Room:
             del self.free[name]
 
     def _best_counted(self, gpus: int, cap: tuple[NodeName, int] | None) -> NodeName | None:
-        added = self.state.mix.added
-        able = [count for count in self.by_count if count >= gpus]
-        if len(able) > 1:
-            able.sort(key=lambda count: (added(count, gpus), count))
-        for count in able:
+        for count in sorted(c for c in self.by_count if c >= gpus):
             for name in self.by_count[count]:
                 if cap is None or cap[0] != name or cap[1] >= gpus:
                     return name

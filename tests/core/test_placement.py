@@ -185,19 +185,6 @@ def test_small_jobs_leave_the_node_alone_that_gangs_ask_for():
     assert job(state, 3).allocation.nodes == ("n2",)
 
 
-def test_a_node_that_is_as_wide_as_a_gang_stays_whole_though_another_has_more_free():
-    # Best fit would take from the 8 and leave one node for two gangs.
-    state = a_state(joined("n1", 8), joined("n2", 10), asked(1, 8), asked(2, 8), asked(3, 1, at=1))
-    applied(state, 1)
-    for number in (1, 2, 3):
-        ended(state, number, 2)
-    fold(state, asked(4, 1, at=3))
-    applied(state, 3)
-    for number in (5, 6):
-        fold(state, asked(number, 8, at=4))
-    assert granted(applied(state, 4)) == [5, 6]
-
-
 def test_a_share_leaves_what_other_shares_ask_for():
     # Two GPUs are shared: 50 GiB are left on one, 40 on the other, and shares of 40 are asked for. Best fit would put 10
     # on the 40, and room for one share of 40 would be left instead of two.
