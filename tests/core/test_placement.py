@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jupysched.core import events as ev
 from jupysched.core.fold import fold
-from jupysched.core.fragmentation import LATELY, Mix, want_of
+from jupysched.core.fragmentation import LATELY, Mix, piece_of, want_of
 from jupysched.core.invariants import check
 from jupysched.core.job import JobId, JobSpec, Priority
 from jupysched.core.placement import Room
@@ -262,12 +262,13 @@ def test_whoever_has_room_is_placed_and_never_beyond_what_is_there(steps):
 
 
 def test_what_nobody_asks_for_any_more_is_forgotten():
-    mix = Mix()
+    mix, piece = Mix(), piece_of(Gpu(id=GpuId("g"), node=NodeName("n"), index=0, name="H200", memory_bytes=GIB))
+    seven = mix.shape(8, GIB, [(piece, 7)])
     mix.came(want_of(Request(gpus=8)))
-    assert mix.added(8, 1) > mix.added(9, 1)  # eight are asked for: they stay together
+    assert mix.loss(seven) == 7, "only gangs of eight are asked for: none of the seven is of use"
     for _ in range(2 * LATELY):
         mix.came(want_of(Request(gpus=1)))
-    assert mix.added(8, 1) < mix.added(9, 1)  # now the fuller node is taken first
+    assert mix.loss(seven) == 0
 
 
 def test_gangs_over_several_nodes_want_whole_ones():
