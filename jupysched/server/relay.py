@@ -25,6 +25,8 @@ from jupysched.wire.records import JobRecord
 ANSWER_S = 20.0
 #: how long between two tries to reach a daemon that is away: the first, and the longest
 RETRY_S = (0.25, 3.0)
+#: readings of GPUs wait so long for the next ones: a page that shows them costs half as much, and nothing else waits
+READINGS_S = 1.5
 #: jobs of one page of the list when the picture is made
 PAGE = 2000
 DOWN = "The GPU queue is not running."
@@ -45,6 +47,8 @@ class Relay:
         self._wake: set[asyncio.Event] = set()
         self._task: asyncio.Task[None] | None = None
         self._try_now = asyncio.Event()
+        #: the next publication, where nothing but readings is to be told
+        self._later: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Begin to listen."""
@@ -55,6 +59,7 @@ class Relay:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._wait_no_longer()
         await self._calls.close()
 
     # --- for pages ---------------------------------------------------------------------------------------------------
@@ -101,7 +106,13 @@ class Relay:
 
     # --- listening ---------------------------------------------------------------------------------------------------
 
+    def _wait_no_longer(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+
     def _publish(self) -> None:
+        self._wait_no_longer()
         for event in self._wake:
             event.set()
 
@@ -157,4 +168,7 @@ class Relay:
 
     def _take(self, push: Push) -> None:
         self.picture.changed(jobs=push.jobs, forgotten=push.forgotten, gpus=push.gpus or None)
-        self._publish()
+        if push.jobs or push.forgotten:
+            self._publish()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(READINGS_S, self._publish)

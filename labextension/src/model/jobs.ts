@@ -18,8 +18,8 @@ import type { EventStream } from '../api/stream';
 import { fold, type IView, NOTHING, withJobs } from './fold';
 import { type Action, neighbour } from './states';
 
-/** Readings of a GPU kept for its sparkline: a minute. */
-const MOST_READINGS = 60;
+/** Readings of a GPU kept for its sparkline: a minute, for the server sends one every two seconds. */
+const MOST_READINGS = 30;
 /** Older ended jobs that are brought at a time. */
 const PAGE = 200;
 

@@ -111,7 +111,7 @@ describe('the model', () => {
         gpus: [{ ...gpu, utilization_percent: i }]
       });
     }
-    expect(model.readings('G')).toHaveLength(60);
+    expect(model.readings('G')).toHaveLength(30);
     expect(model.readings('G').at(-1)).toBe(99);
   });
 });
