@@ -121,7 +121,8 @@ def want_of(request: Request, widest: int = 0) -> Want:
 class Move:
     """A placement on any node of a shape: smaller is better."""
 
-    #: would it break into a GPU that is free, for a share of it? (Other jobs of the kind could have shared one.)
+    #: would it break into a whole GPU that is free, for a share of it? (Other jobs of the kind could have shared one, and
+    #: gangs use none but whole ones; a MIG device is a share already.)
     breaks: bool
     #: GPUs that are lost by it
     loss: float
@@ -218,7 +219,7 @@ class Mix:
             if part.suits(piece):
                 smaller = piece._replace(left=piece.left - part.share)
                 after = self.shape(cpus, memory_bytes, swapped(shape.pieces, piece, smaller))
-                move = self._valued(shape, after, breaks=piece.is_free, left=smaller.amount, piece=piece)
+                move = self._valued(shape, after, breaks=piece.is_free and not piece.is_mig, left=smaller.amount, piece=piece)
                 if best is None or (move.breaks, move.loss) < (best.breaks, best.loss):
                     best = move
         return best

@@ -16,8 +16,12 @@ def test_the_first_job_is_queued_by_buttons_alone(lab: Lab) -> None:
     lab.cell(1).locator(".jp-InputArea-editor").click()
     lab.page.locator(".jp-cell-toolbar [data-command='jupysched:queue-cell']").click()
     form = lab.page.locator(".jp-jupysched-form")
+    expect(form.get_by_label("GPUs")).to_be_focused()  # the dialog puts the focus there once it is drawn
     form.get_by_label("Time").fill("5m")
-    form.get_by_label("Name").fill("my first")
+    form.get_by_label("Name").fill("my fist")
+    form.get_by_label("Name").press("ArrowLeft")
+    form.get_by_label("Name").press("ArrowLeft")
+    form.get_by_label("Name").press_sequentially("r")
     expect(form.locator("code")).to_contain_text("--time 5m --name 'my first'")
     expect(form.get_by_role("status")).to_contain_text("1st in the queue")
     lab.shot("queue-form")

@@ -160,6 +160,19 @@ def test_a_gang_has_no_mig_devices_and_a_single_job_may():
     assert job(state, 3).allocation.nodes == ("split",)
 
 
+@pytest.mark.parametrize(("need", "gets"), [(5, "ten"), (30, "forty"), (50, "whole")])
+def test_a_share_gets_the_smallest_mig_device_that_has_it_and_no_whole_card_is_broken_into(need, gets):
+    # By the gradient alone, with no other request known, the card of 80 would serve 30 GiB with the least left unusable.
+    state = a_state(
+        joined("whole", 1),
+        joined("forty", 1, kind=GpuKind.MIG, gpu_memory=40 * GIB),
+        joined("ten", 1, kind=GpuKind.MIG, gpu_memory=10 * GIB),
+        asked(1, gpu_memory_bytes=need * GIB),
+    )
+    applied(state, 1)
+    assert job(state, 1).allocation.nodes == (gets,)
+
+
 def test_nobody_is_stopped_for_a_gang_that_could_not_use_the_mig_devices_that_come_free():
     told = ev.PolicySet(at=0, by="root", name="priority", settings={"preempt": "on", "min_run_s": "0"})
     split = joined("split", gpus=2, kind=GpuKind.MIG)

@@ -160,6 +160,7 @@ class FakeMachine:
         return {"LD_LIBRARY_PATH": str(self.folder), "FAKE_NVML_STATE": str(self.folder / "state.bin")}
 
     def close(self) -> None:
+        # The map goes with the last view of it: a failed test's traceback may still hold one.
         self._state = None
-        self._map.close()
+        del self._map
         shutil.rmtree(self.folder, ignore_errors=True)

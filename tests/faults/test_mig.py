@@ -1,6 +1,5 @@
 """The whole product on a card that is split into MIG devices, beside a whole one: real daemon, dask-cuda, kernel and jobs."""
 
-import gc
 from collections.abc import Iterator
 
 import pytest
@@ -27,7 +26,6 @@ def machine() -> Iterator[FakeMachine]:
     fake = FakeMachine(2)
     fake.split(0, 10, 40)
     yield fake
-    gc.collect()
     fake.close()
 
 

@@ -39,11 +39,10 @@ export class QueueForm
       <LabProvider value={lab}>
         <Form
           model={model}
-          wanted={this._wanted}
+          first={this._wanted}
           rest={rest}
           onChange={wanted => {
             this._wanted = wanted;
-            this.update();
           }}
         />
       </LabProvider>
@@ -55,14 +54,24 @@ export class QueueForm
 
 interface IFormProps {
   model: JobsModel;
-  wanted: IWanted;
+  first: IWanted;
   rest: readonly string[];
   onChange: (wanted: IWanted) => void;
 }
 
+// What is typed is React's own state: through the widget's update() it would come back a frame later, with the caret at
+// the end of the field and what was typed within the frame lost.
 function Form(props: IFormProps): React.JSX.Element {
   const { texts } = useLab();
-  const { model, wanted, rest, onChange } = props;
+  const { model, first, rest, onChange } = props;
+  const [wanted, setWanted] = React.useState(first);
+  // As typed: a field that is empty for a moment is no 1 yet.
+  const [gpus, setGpus] = React.useState(String(first.gpus));
+  const change = (part: Partial<IWanted>): void => {
+    const next = { ...wanted, ...part };
+    setWanted(next);
+    onChange(next);
+  };
   const line = options(wanted, rest);
   const id = React.useId();
   const field = (
@@ -82,7 +91,7 @@ function Form(props: IFormProps): React.JSX.Element {
           value={wanted[name]}
           aria-describedby={hint === '' ? undefined : `${id}-${name}-hint`}
           onChange={event => {
-            onChange({ ...wanted, [name]: event.target.value });
+            change({ [name]: event.target.value });
           }}
           {...over}
         />
@@ -100,9 +109,10 @@ function Form(props: IFormProps): React.JSX.Element {
         type: 'number',
         min: 1,
         step: 1,
+        value: gpus,
         onChange: event => {
-          onChange({
-            ...wanted,
+          setGpus(event.target.value);
+          change({
             gpus: Math.max(1, Number.parseInt(event.target.value, 10) || 1)
           });
         }
@@ -124,7 +134,7 @@ function Form(props: IFormProps): React.JSX.Element {
         className="jp-jupysched-input"
         value={wanted.priority}
         onChange={event => {
-          onChange({ ...wanted, priority: event.target.value });
+          change({ priority: event.target.value });
         }}
       >
         {PRIORITIES.map(priority => (

@@ -186,6 +186,8 @@ function Panels(): React.JSX.Element {
 function Filter(props: { sidebar: SidebarModel }): React.JSX.Element {
   const { texts } = useLab();
   const { sidebar } = props;
+  // React's own state beside the model's: what comes back through the widget's update() is a frame late, and the caret jumps.
+  const [text, setText] = React.useState(sidebar.text);
   const whose = (isMineOnly: boolean, label: string): React.JSX.Element => (
     <button
       type="button"
@@ -205,8 +207,9 @@ function Filter(props: { sidebar: SidebarModel }): React.JSX.Element {
         className="jp-jupysched-input"
         placeholder={texts.__('Search')}
         aria-label={texts.__('Search jobs by name, user or state')}
-        value={sidebar.text}
+        value={text}
         onChange={event => {
+          setText(event.target.value);
           sidebar.text = event.target.value;
         }}
       />
