@@ -17,6 +17,7 @@ from tests.leaks import end_all_in, temporary_home
 SHOTS = Path(os.environ.get("JUPYSCHED_SHOTS", ROOT / "output" / "screenshots"))
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser and the server serve all tests here; one worker runs them all."""
     # The first job is only the first while there was no other.

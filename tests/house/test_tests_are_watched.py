@@ -84,3 +84,11 @@ def test_waiting_returns_the_first_true_answer_and_tells_the_last_problem() -> N
     assert eventually(lambda: next(answers)) == "at last"
     with pytest.raises(AssertionError, match="the file did not come true within 0 s.*FileNotFoundError"):
         eventually(lambda: Path("/nowhere/at/all").read_text(), within_s=0, what="the file")
+
+
+def test_tests_that_share_a_server_run_in_one_worker(request: pytest.FixtureRequest) -> None:
+    # A pytest that pytest-xdist does not know yet made it ignore the groups without a word: two servers, twice the load.
+    if not request.config.getoption("loadgroup", False):
+        return
+    grouped = [item.nodeid for item in request.session.items if item.get_closest_marker("xdist_group")]
+    assert [] == [nodeid for nodeid in grouped if "@" not in nodeid], "see pytest in pyproject.toml"
