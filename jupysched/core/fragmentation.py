@@ -219,7 +219,9 @@ class Mix:
             if part.suits(piece):
                 smaller = piece._replace(left=piece.left - part.share)
                 after = self.shape(cpus, memory_bytes, swapped(shape.pieces, piece, smaller))
-                move = self._valued(shape, after, breaks=piece.is_free and not piece.is_mig, left=smaller.amount, piece=piece)
+                move = self._valued(
+                    shape, after, breaks=piece.is_free and not piece.is_mig, left=smaller.amount, piece=piece
+                )
                 if best is None or (move.breaks, move.loss) < (best.breaks, best.loss):
                     best = move
         return best
