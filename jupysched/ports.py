@@ -123,9 +123,9 @@ class Cluster(Protocol):
         """Send it to the agent of the first GPU; idempotent (a second order for a live attempt is answered `running`)."""
         ...
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
         """Interrupt now (or give notice and interrupt after grace_s[2]), TERM after grace_s[0], stop for good after
-        grace_s[1] more; a second order escalates."""
+        grace_s[1] more. A second order escalates; one that is only repeated (`nth`, counted by attempt, tells) does not."""
         ...
 
     def order_freeze(self, order: StartOrder) -> None:

@@ -103,7 +103,7 @@ class Agent:
         else:
             self._look(live)
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
         """Pass a stop order on to the attempt's shim; one that was never started never will be."""
         live = self._live.get((order.job, order.attempt))
         if live is None:
@@ -114,7 +114,7 @@ class Agent:
             self._look(live)
             if (order.job, order.attempt) not in self._live:
                 return
-        self._pass_on(live, {"op": "stop", "grace_s": list(grace_s)})
+        self._pass_on(live, {"op": "stop", "grace_s": list(grace_s), "nth": nth})
 
     def order_freeze(self, order: StartOrder) -> None:
         """Have its shim freeze every process of the attempt."""

@@ -65,7 +65,7 @@ class JupyschedAgent(WorkerPlugin):  # type: ignore[misc]
         elif what == "thaw":
             agent.order_thaw(order)
         elif what == "stop":
-            agent.order_stop(order, grace_s=msgspec.convert(message["grace_s"], Grace))
+            agent.order_stop(order, grace_s=msgspec.convert(message["grace_s"], Grace), nth=int(message["nth"]))
 
     def _heard(self, heard: Heard) -> None:
         shim = self._agent.shim_of(heard.job, heard.attempt) if self._agent is not None else None

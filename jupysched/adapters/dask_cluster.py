@@ -61,8 +61,8 @@ class DaskCluster:
     def order_start(self, order: StartOrder) -> None:
         self._when_up(lambda: self._plugin.order_start(order))
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
-        self._when_up(lambda: self._plugin.order_stop(order, grace_s=grace_s))
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
+        self._when_up(lambda: self._plugin.order_stop(order, grace_s=grace_s, nth=nth))
 
     def order_freeze(self, order: StartOrder) -> None:
         self._when_up(lambda: self._plugin.tell_agent(order, What.FREEZE))

@@ -49,8 +49,10 @@ class Out:
     sent_at: float | None = None
     #: its agent said that it has it
     is_acked: bool = False
-    #: grace of the stop order to send again, and of how many
+    #: grace of the newest stop order, to send it again; None before the first
     grace_s: Grace | None = None
+    #: which one of the attempt it is, so that its shim knows it again
+    nth: int = 0
     #: since when its home is not connected
     away_since: float | None = None
 
@@ -80,15 +82,15 @@ class Dispatch:
         self._out[key] = out
         self._give(out, now)
 
-    def stop(self, order: StartOrder, *, grace_s: Grace, now: float) -> None:
+    def stop(self, order: StartOrder, *, grace_s: Grace, nth: int, now: float) -> None:
         """Send a stop order; one for an attempt that was never sent ends it here."""
         key = (order.job, order.attempt)
         out = self._out.get(key)
         if out is not None and out.sent_at is None and out.what is What.START:
             self._refuse(out, now, "It was stopped before it started.")
             return
-        out = replace(out or Out(order=order, what=What.ADOPT, home=str(order.gpus[0].id), since=now), grace_s=grace_s)
-        self._out[key] = out
+        out = out or Out(order=order, what=What.ADOPT, home=str(order.gpus[0].id), since=now)
+        out = self._out[key] = replace(out, grace_s=grace_s, nth=nth)
         if out.home in self._connected:
             self._send(out.home, _stop(out))
 
@@ -187,4 +189,4 @@ class Dispatch:
 
 def _stop(out: Out) -> dict[str, Any]:
     grace = list(out.grace_s or (0.0, 0.0))
-    return {"what": What.STOP.value, "order": msgspec.to_builtins(out.order), "grace_s": grace}
+    return {"what": What.STOP.value, "order": msgspec.to_builtins(out.order), "grace_s": grace, "nth": out.nth}

@@ -69,8 +69,8 @@ class JupyschedPlugin(SchedulerPlugin):  # type: ignore[misc]
     def adopt(self, order: StartOrder) -> None:
         self._dispatch.start(order, now=self._monotonic(), what=What.ADOPT)
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
-        self._dispatch.stop(order, grace_s=grace_s, now=self._monotonic())
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
+        self._dispatch.stop(order, grace_s=grace_s, nth=nth, now=self._monotonic())
 
     def tell_agent(self, order: StartOrder, what: What) -> None:
         """Send an order for a live attempt to the agent that has it."""

@@ -43,8 +43,8 @@ class LocalCluster:
     def order_start(self, order: StartOrder) -> None:
         self._agent.order_start(order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
-        self._agent.order_stop(order, grace_s=grace_s)
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
+        self._agent.order_stop(order, grace_s=grace_s, nth=nth)
 
     def order_freeze(self, order: StartOrder) -> None:
         self._agent.order_freeze(order)

@@ -162,15 +162,17 @@ def _asked(job: Job, event: Asked) -> Job:
 def _granted(job: Job, at: float, attempt: int, allocation: Allocation) -> Job:
     return evolve(
         job, state=S.STARTING, reason=None, detail="", attempt=attempt, allocation=allocation, ran_on=allocation,
-        granted_at=at, started_at=None, exit=None, moved=None, waited_s=job.waited_s + max(0.0, at - job.queued_at),
+        granted_at=at, started_at=None, exit=None, stops=0, moved=None, waited_s=job.waited_s + max(0.0, at - job.queued_at),
     )  # fmt: skip
 
 
 def _stopping(job: Job, event: ev.StopOrdered) -> Job:
     # A cancel outranks what the attempt was being stopped for before (a preemption, a requeue).
     if job.state is S.STOPPING and job.after_stop is S.CANCELLED:
-        return job
-    return evolve(job, state=S.STOPPING, after_stop=event.then, reason=event.reason, detail=event.detail)
+        return evolve(job, stops=job.stops + 1)
+    return evolve(
+        job, state=S.STOPPING, after_stop=event.then, reason=event.reason, detail=event.detail, stops=job.stops + 1
+    )
 
 
 def _frozen_or_thawed(job: Job, event: ev.Suspended | ev.Resumed) -> Job:

@@ -111,6 +111,8 @@ class Job:
     frozen_s: float = 0.0
     #: what follows when the attempt that is being stopped has ended: cancelled, failed (time limit), pending (preempt, requeue)
     after_stop: JobState | None = None
+    #: stop orders that the newest attempt was given
+    stops: int = 0
     #: times it was stopped or suspended for another job
     preemptions: int = 0
     #: until it is granted GPUs

@@ -183,11 +183,14 @@ class Loop:
             self._cluster.order_thaw(self.order(self.state.jobs[fact.job]))
 
     def stop(self, job: Job) -> None:
-        """Send the stop order for an attempt whose StopOrdered was recorded; a second one escalates.
+        """Send the newest stop order of an attempt, whose StopOrdered was recorded: a second one escalates, the same one
+        sent again changes nothing.
 
         What is to go on later is given notice, so that it can keep what it has for its next attempt."""
         goes_on = job.after_stop is JobState.PENDING
-        self._cluster.order_stop(self.order(job), grace_s=self._grace_s if goes_on else self._grace_s[:2])
+        self._cluster.order_stop(
+            self.order(job), grace_s=self._grace_s if goes_on else self._grace_s[:2], nth=job.stops
+        )
 
     def order(self, job: Job) -> StartOrder:
         """What its agent needs to know."""

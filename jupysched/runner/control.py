@@ -73,9 +73,10 @@ class Control:
                 offset = min(max(int(request.get("from", 0)), 0), self._recorder.size)
                 self._recorder.readers[fd] = Reader(self._connections[fd], offset)
             elif operation == "stop":
-                grace = request.get("grace_s")
+                grace, nth = request.get("grace_s"), request.get("nth")
                 self._stopping.stop(
-                    None if grace is None else (float(grace[0]), float(grace[1]), *map(float, grace[2:3]))
+                    None if grace is None else (float(grace[0]), float(grace[1]), *map(float, grace[2:3])),
+                    None if nth is None else int(nth),
                 )
             elif operation == "interrupt":
                 self._stopping.interrupt()

@@ -27,6 +27,7 @@ class Stopping:
         self._job = job_pid
         self._step = 0
         self._has_notice = False
+        self._orders = 0
         self._due: float | None = None
         self._grace = GRACE_S
         self._frozen = False
@@ -37,8 +38,15 @@ class Stopping:
         """Whether somebody asked for the stop, as opposed to an interrupt or an end of the job's own."""
         return self._has_notice or self._step > 0
 
-    def stop(self, grace_s: tuple[float, ...] | None) -> None:
-        """Begin to stop, or go on to the next step at once. A third number: seconds of notice before the interrupt."""
+    def stop(self, grace_s: tuple[float, ...] | None, nth: int | None = None) -> None:
+        """Begin to stop, or go on to the next step at once. A third number: seconds of notice before the interrupt.
+
+        `nth` says which order this is: who took over in between repeats the last one, and a repeated one is none. An order
+        without it is always a new one."""
+        if nth is not None:
+            if nth <= self._orders:
+                return
+            self._orders = nth
         if grace_s is not None:
             self._grace = grace_s
         if not self.asked and self._grace[2:]:

@@ -123,13 +123,15 @@ class FakeCluster:
         else:
             self.order_start(order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
         self.orders.append(("stop", order))
         attempt = self.machine.attempts.get((order.job, order.attempt))
         if attempt is None:
             self._tell(order, "refused", sentence="It was stopped before it started.")
         elif attempt.exit is None and not attempt.is_lost:
-            attempt = self._change(order, stops=attempt.stops + 1)
+            if nth <= attempt.stops:
+                return
+            attempt = self._change(order, stops=nth)
             if not attempt.ignores_interrupt:
                 self.end(order, INTERRUPTED)
             elif attempt.stops > 1:

@@ -60,8 +60,8 @@ class DaskHost:
     def order_start(self, order: StartOrder) -> None:
         self._tell("order_start", order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float]) -> None:
-        self._tell("order_stop", order, list(grace_s))
+    def order_stop(self, order: StartOrder, *, grace_s: tuple[float, float], nth: int) -> None:
+        self._tell("order_stop", order, list(grace_s), nth)
 
     def order_freeze(self, order: StartOrder) -> None:
         self._tell("order_freeze", order)
@@ -213,7 +213,7 @@ def obey(cluster: Any, what: str, arguments: list[Any]) -> None:
         return
     order = msgspec.convert(arguments[0], StartOrder)
     if what == "order_stop":
-        cluster.order_stop(order, grace_s=tuple(arguments[1]))
+        cluster.order_stop(order, grace_s=tuple(arguments[1]), nth=arguments[2])
     else:
         getattr(cluster, what)(order)
 

@@ -66,7 +66,7 @@ async def test_jobs_on_all_gpus_run_at_the_same_time(dask: Subject) -> None:
         await dask.until_up(order)
     shims = dask.cluster.ask("shims")
     for order in orders:
-        dask.cluster.order_stop(order, grace_s=GRACE)
+        dask.cluster.order_stop(order, grace_s=GRACE, nth=1)
     for order in orders:
         await dask.until(order, "ended")
     assert len(shims) == len(orders) == 8
@@ -130,7 +130,7 @@ async def test_a_gpu_that_is_lost_is_drained_while_its_job_goes_on_and_restored_
     assert {gpu for gpu, causes in dask_host.drains.items() if causes} == {dask.gpus[3].id}
     machine.gpus[3].lost = 0
     await eventually_async(dask_host.all_usable, what="its return")
-    dask_host.order_stop(order, grace_s=GRACE)
+    dask_host.order_stop(order, grace_s=GRACE, nth=1)
     await dask.until(order, "ended")
 
 
@@ -163,7 +163,7 @@ async def test_a_jobs_own_processes_are_not_foreign(dask: Subject, dask_host: Da
     machine.use(6, os.getpid(), 1 << 30)
     await eventually_async(lambda: dask_host.foreign.get(dask.gpus[6].id))
     machine.leave(6)
-    dask_host.order_stop(order, grace_s=GRACE)
+    dask_host.order_stop(order, grace_s=GRACE, nth=1)
     await dask.until(order, "ended")
     machine.leave(7)
     await eventually_async(dask_host.all_usable)

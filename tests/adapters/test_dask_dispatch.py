@@ -18,6 +18,7 @@ class Wire:
 
     def __init__(self, *connected: str) -> None:
         self.sent: list[tuple[str, str]] = []
+        self.nths: list[int] = []
         self.heard: list[Heard] = []
         self.broken: set[str] = set()
         self.dispatch = Dispatch({str(gpu.id): gpu.node for gpu in GPUS}, send=self._send, heard=self.heard.append)
@@ -28,6 +29,7 @@ class Wire:
         if name in self.broken:
             return False
         self.sent.append((name, message["what"]))
+        self.nths += [message["nth"]] if "nth" in message else []
         return True
 
     def take(self) -> list[tuple[str, str]]:
@@ -127,7 +129,7 @@ def test_another_agent_of_the_node_takes_over_when_one_stays_away() -> None:
     assert [] == wire.take()
     wire.dispatch.hung(now=11 + REHOME_S)
     assert [(B, "adopt")] == wire.take()
-    wire.dispatch.stop(order(A), grace_s=(1, 1), now=20)
+    wire.dispatch.stop(order(A), grace_s=(1, 1), nth=1, now=20)
     assert [(B, "stop")] == wire.take()
 
 
@@ -141,7 +143,7 @@ def test_an_order_that_reaches_nobody_is_refused_with_a_sentence() -> None:
 def test_an_order_that_waits_for_agents_and_is_stopped_never_goes_out() -> None:
     wire = Wire()
     wire.dispatch.start(order(A), now=0)
-    wire.dispatch.stop(order(A), grace_s=(1, 1), now=1)
+    wire.dispatch.stop(order(A), grace_s=(1, 1), nth=1, now=1)
     wire.dispatch.joined(A, now=2)
     assert ([], ["refused"]) == (wire.take(), [h.kind for h in wire.heard])
 
@@ -152,10 +154,21 @@ def test_a_stop_order_for_an_agent_that_is_away_follows_the_order_when_it_is_bac
     wire.dispatch.told(running(), 812)
     wire.dispatch.left(A, now=1)
     wire.take()
-    wire.dispatch.stop(order(A), grace_s=(1, 1), now=2)
+    wire.dispatch.stop(order(A), grace_s=(1, 1), nth=1, now=2)
     assert [] == wire.take()
     wire.dispatch.joined(A, now=3)
     assert [(A, "adopt"), (A, "stop")] == wire.take()
+
+
+def test_a_stop_order_that_is_sent_again_says_that_it_is_the_same_one() -> None:
+    wire = Wire(A)
+    wire.dispatch.start(order(A), now=0)
+    wire.dispatch.told(running(), 812)
+    for nth in (1, 2):
+        wire.dispatch.stop(order(A), grace_s=(1, 1), nth=nth, now=nth)
+    wire.dispatch.left(A, now=3)
+    wire.dispatch.joined(A, now=4)
+    assert [1, 2, 2] == wire.nths
 
 
 def test_a_stream_that_breaks_in_the_moment_of_sending_loses_no_order() -> None:

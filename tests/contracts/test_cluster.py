@@ -80,7 +80,7 @@ async def test_a_second_order_for_a_live_attempt_is_answered_running(subject: Su
     await subject.until_up(order)
     subject.cluster.order_start(order)
     await eventually_async(lambda: subject.kinds(order) == ["running", "running"])
-    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=GRACE, nth=1)
     await subject.until(order, "ended")
 
 
@@ -98,7 +98,7 @@ async def test_an_order_for_an_ended_attempt_runs_nothing_again(subject: Subject
 async def test_a_stop_order_interrupts(subject: Subject) -> None:
     order = await subject.start("goes on")
     await subject.until_up(order)
-    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=GRACE, nth=1)
     ended = await subject.until(order, "ended")
     assert (ended.exit.outcome, ended.exit.error) == ("interrupted", "KeyboardInterrupt")
 
@@ -106,7 +106,7 @@ async def test_a_stop_order_interrupts(subject: Subject) -> None:
 async def test_a_stop_order_with_notice_interrupts_who_does_not_ask_for_it(subject: Subject) -> None:
     order = await subject.start("goes on")
     await subject.until_up(order)
-    subject.cluster.order_stop(order, grace_s=(*GRACE, 600.0))
+    subject.cluster.order_stop(order, grace_s=(*GRACE, 600.0), nth=1)
     ended = await subject.until(order, "ended")
     assert ended.exit.outcome == "interrupted"
 
@@ -114,7 +114,7 @@ async def test_a_stop_order_with_notice_interrupts_who_does_not_ask_for_it(subje
 async def test_a_stop_order_that_follows_the_start_order_at_once_is_not_lost(subject: Subject) -> None:
     order = subject.order("goes on")
     subject.cluster.order_start(order)
-    subject.cluster.order_stop(order, grace_s=(2.0, 2.0))
+    subject.cluster.order_stop(order, grace_s=(2.0, 2.0), nth=1)
     ended = await subject.until(order, "ended")
     assert ended.exit.outcome != "ok"
 
@@ -128,7 +128,7 @@ async def test_a_frozen_attempt_does_not_move_until_it_is_thawed_and_can_be_stop
     await subject.until_frozen(order, False)
     subject.cluster.order_freeze(order)
     await subject.until_frozen(order, True)
-    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=GRACE, nth=1)
     ended = await subject.until(order, "ended")
     assert ended.exit.outcome == "interrupted"
 
@@ -136,17 +136,29 @@ async def test_a_frozen_attempt_does_not_move_until_it_is_thawed_and_can_be_stop
 async def test_a_second_stop_order_escalates(subject: Subject) -> None:
     order = await subject.start("ignores interrupts")
     await subject.until_up(order)
-    subject.cluster.order_stop(order, grace_s=GRACE)
-    subject.cluster.order_stop(order, grace_s=GRACE)
-    subject.cluster.order_stop(order, grace_s=GRACE)
+    for nth in (1, 2, 3):
+        subject.cluster.order_stop(order, grace_s=GRACE, nth=nth)
     # Far sooner than the grace of a minute; by SIGTERM, which its shell answers, or by SIGKILL, whichever it met first.
     ended = await subject.until(order, "ended")
     assert ended.exit.outcome != "ok"
 
 
+async def test_a_stop_order_that_is_only_repeated_escalates_nothing(subject: Subject) -> None:
+    order = await subject.start("ignores interrupts")
+    await subject.until_up(order)
+    for _ in range(3):
+        subject.cluster.order_stop(order, grace_s=(600.0, 600.0), nth=1)
+    subject.cluster.order_freeze(order)  # comes after them
+    await subject.until_frozen(order, True)
+    assert subject.kinds(order) == ["running"]
+    for nth in (2, 3):
+        subject.cluster.order_stop(order, grace_s=GRACE, nth=nth)
+    await subject.until(order, "ended")
+
+
 async def test_an_attempt_that_was_never_started_can_be_stopped_and_never_starts(subject: Subject) -> None:
     order = subject.order("goes on")
-    subject.cluster.order_stop(order, grace_s=GRACE)
+    subject.cluster.order_stop(order, grace_s=GRACE, nth=1)
     refused = await subject.until(order, "refused")
     assert refused.sentence == "It was stopped before it started."
 
@@ -197,7 +209,7 @@ async def test_the_cluster_that_follows_adopts_what_runs_and_what_ended_meanwhil
         follower.cluster.adopt(order)
     await follower.until(goes_on, "running")
     ended = await follower.until(ends, "ended")
-    follower.cluster.order_stop(goes_on, grace_s=GRACE)
+    follower.cluster.order_stop(goes_on, grace_s=GRACE, nth=1)
     stopped = await follower.until(goes_on, "ended")
     assert (ENDED_WELL, "interrupted") == (ended.exit, stopped.exit.outcome)
     if not isinstance(subject.cluster, DaskHost):

@@ -34,6 +34,7 @@ class ScriptedCluster:
     started: list[StartOrder] = field(default_factory=list)
     stopped: list[StartOrder] = field(default_factory=list)
     graces: list[Grace] = field(default_factory=list)
+    nths: list[int] = field(default_factory=list)
     adopted: list[StartOrder] = field(default_factory=list)
     frozen: list[StartOrder] = field(default_factory=list)
     thawed: list[StartOrder] = field(default_factory=list)
@@ -56,9 +57,10 @@ class ScriptedCluster:
     def order_start(self, order: StartOrder) -> None:
         self.started.append(order)
 
-    def order_stop(self, order: StartOrder, *, grace_s: Grace) -> None:
+    def order_stop(self, order: StartOrder, *, grace_s: Grace, nth: int) -> None:
         self.stopped.append(order)
         self.graces.append(grace_s)
+        self.nths.append(nth)
 
     def adopt(self, order: StartOrder) -> None:
         self.adopted.append(order)

@@ -87,6 +87,29 @@ async def test_a_running_attempt_is_adopted_and_one_that_is_being_stopped_is_sto
     assert ("succeeded", "cancelled") == (again.state_of(1), again.state_of(2))
 
 
+async def test_a_daemon_that_follows_repeats_the_last_stop_order_and_counts_its_own_from_there(tmp_path):
+    house = await House().open()
+    submit(house, tmp_path)
+    house.cycle()
+    house.say(1, "running")
+    house.api.serve(ME, ask.Requeue(jobs=[1]))
+    again = await House(house.journal).open()
+    again.api.serve(ME, ask.Cancel(jobs=[1]))
+    again.api.serve(ME, ask.Cancel(jobs=[1]))
+    assert ([1], [1, 2, 3]) == (house.cluster.nths, again.cluster.nths)
+
+
+async def test_stop_orders_of_the_next_attempt_are_counted_anew(tmp_path):
+    house = await House().open()
+    submit(house, tmp_path)
+    for attempt in (1, 2):
+        house.cycle()
+        house.say(1, "running", attempt=attempt)
+        house.api.serve(ME, ask.Requeue(jobs=[1]))
+        house.say(1, "ended", attempt=attempt, exit_=Exit(code=0, outcome="interrupted"))
+    assert [1, 1] == house.cluster.nths
+
+
 async def test_an_attempt_whose_shim_died_is_reported_lost_and_not_run_again(tmp_path):
     house = await House().open()
     submit(house, tmp_path)

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from jupysched import spool
 from jupysched.client import Client
 from jupysched.wire.records import JobRecord
 from tests.cases.notebook import Notebook
 from tests.faults.standing import (
     CELL,
     LINES,
+    attempt_path,
     end_hard,
     processes_with,
     shim_of,
@@ -23,6 +25,21 @@ from tests.faults.standing import (
 )
 
 pytestmark = pytest.mark.leaky("kernels and daemons of the test are ended with its home")
+#: takes long to save what it has
+SAVES = """
+import jupysched, os, time
+if jupysched.restored(0) == 7:
+    print("goes on with 7")
+else:
+    print("up")
+    while not jupysched.should_stop():
+        time.sleep(0.01)
+    print("told")
+    while not os.path.exists(os.environ["JUPYSCHED_HOME"] + "/go"):
+        time.sleep(0.01)
+    jupysched.checkpoint(7)
+    print("saved")
+"""
 EVERY_LINE = "".join(f"line {i}\n" for i in range(LINES))
 
 
@@ -120,6 +137,25 @@ def test_a_daemon_that_dies_right_after_a_submission_has_not_lost_it(home: Path,
     assert seen.card is not None
     job = wait_for_end(int(seen.card["id"]))
     assert ("succeeded", "here\n") == (job.state, text_of(job))
+
+
+def test_a_job_keeps_its_whole_notice_though_the_daemon_dies_in_it(home: Path, notebook: Notebook) -> None:
+    seen = notebook.run(f"%%gpujob\n{SAVES}", allow_stdin=True)
+    assert seen.card is not None
+    number, go = int(seen.card["id"]), home / "go"
+    with Client() as client:
+        job = wait_for_lines(client, number, 1)
+        client.requeue(number)
+        job = wait_for_lines(client, number, 2)
+        end_hard(the_daemon(home, job))
+        assert "stopping" == client.job(number).state
+    with spool.connect_control(attempt_path(job)) as shim:
+        shim.sendall(b'{"op":"read","from":0}\n')
+        shim.recv(1)  # it has obeyed whatever the next daemon told it when it adopted the attempt
+    go.touch()
+    assert ("succeeded", 2) == ((ended := wait_for_end(number)).state, ended.attempt)
+    assert "up\ntold\nsaved\n" == text_of(job)
+    assert "goes on with 7\n" == text_of(ended)
 
 
 def test_many_kernels_that_ask_at_once_get_one_daemon(home: Path) -> None:

@@ -146,10 +146,25 @@ def test_who_asks_and_goes_on_regardless_is_interrupted_after_the_notice_or_by_a
     deaf = "import time, jupysched\njupysched.should_stop()\nprint('ready')\nwhile True: time.sleep(0.01)"
     for grace, orders in (([600, 600, 0.1], 1), ([600, 600, 600], 2)):
         job = started(node, deaf)
-        for _ in range(orders):
-            job.tell(op="stop", grace_s=grace)
+        for nth in range(orders):
+            job.tell(op="stop", grace_s=grace, nth=nth + 1)
         job.follow()
         assert job.outcome == "interrupted"
+
+
+def test_an_order_that_is_only_repeated_leaves_the_notice_as_long_as_it_was(node: Node) -> None:
+    cell = SAVES.replace(
+        "jupysched.checkpoint", "import os\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\njupysched.checkpoint"
+    )
+    job = started(node, cell)
+    with job.connect() as daemon:
+        daemon.settimeout(30)
+        daemon.sendall(b'{"op":"stop","grace_s":[600,600,600],"nth":1}\n' * 3 + b'{"op":"read","from":0}\n')
+        daemon.recv(1)  # what came before it was obeyed
+    (node.work / "go").touch()
+    job.follow()
+    assert "saved" in job.stdout
+    assert job.outcome == "ok"
 
 
 def test_a_cell_that_asks_should_stop_ends_in_its_own_way(node: Node) -> None:
