@@ -17,7 +17,7 @@ from jupysched.cli_parts import Verb, add_verb, print_json, say
 from jupysched.cli_submit import add_submit
 from jupysched.client import Client
 from jupysched.core.errors import DaemonMissing, JupyschedError, UserError
-from jupysched.core.states import ENDED, JobState
+from jupysched.core.states import JobState
 from jupysched.wire.records import JobRecord
 
 
@@ -175,11 +175,8 @@ def _changed(jobs: list[JobRecord]) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with _client() as client:
-        before = [client.job(number) for number in numbers(client, options.jobs)]
-        live = [job.id for job in before if job.state not in ENDED]
-        changed = {job.id: job for job in (client.cancel(*live) if live else [])}
-    for job in before:
-        print(words.one_line(changed[job.id]) if job.id in changed else words.had_ended(job))
+        for job in client.cancel(*numbers(client, options.jobs)):
+            print(words.had_ended(job) if words.ended_by_itself(job) else words.one_line(job))
     return 0
 
 

@@ -6,6 +6,7 @@ import pwd
 from collections.abc import Mapping, Sequence
 
 from jupysched import phrases
+from jupysched.core.states import JobState
 from jupysched.metrics_text import foremost
 from jupysched.wire.records import GpuRecord, JobRecord
 
@@ -81,6 +82,11 @@ def one_line(job: JobRecord) -> str:
     parts = [f"job {job.id}", job.name, state(job), where(job), metric(job)]
     line = " · ".join(p for p in parts if p)
     return f"{line}: {job.why}" if job.why else line
+
+
+def ended_by_itself(job: JobRecord) -> bool:
+    """Whether it was over before anybody could cancel it."""
+    return job.state in (JobState.SUCCEEDED, JobState.FAILED)
 
 
 def had_ended(job: JobRecord) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -12,10 +13,11 @@ from jupysched import __version__
 from jupysched.adapters.gpu_watch import XID_CAUSE
 from jupysched.core import events as ev
 from jupysched.core import front
-from jupysched.core.errors import BadRequest, NotYours, WrongState
+from jupysched.core.errors import BadRequest, NotYours, UserError, WrongState
 from jupysched.core.events import Event
 from jupysched.core.job import Job, JobId, Priority
-from jupysched.core.resources import GpuId, GpuKind
+from jupysched.core.resources import Gpu, GpuId, GpuKind
+from jupysched.core.state import State
 from jupysched.core.states import ENDED, HOLDING, JobState, Reason
 from jupysched.daemon import governing, past, submission
 from jupysched.daemon.auth import Person, find, find_own, may_change
@@ -27,6 +29,8 @@ from jupysched.ports import GpuSample
 from jupysched.wire import requests as ask
 from jupysched.wire.messages import JobsPage
 from jupysched.wire.records import DaemonRecord, GpuRecord, JobRecord
+
+Change = ask.Cancel | ask.Hold | ask.Release | ask.Requeue | ask.SetPriority | ask.Front
 
 
 class Api:
@@ -66,10 +70,8 @@ class Api:
                 return self._jobs(person, request)
             case ask.Gpus():
                 return self.gpus()
-            case ask.Cancel() | ask.Hold() | ask.Release() | ask.Requeue() | ask.SetPriority():
+            case ask.Cancel() | ask.Hold() | ask.Release() | ask.Requeue() | ask.SetPriority() | ask.Front():
                 return self._change(person, request)
-            case ask.Front():
-                return self._front(person, request)
             case ask.Watch():
                 return self._present(person, request)
             case ask.Drain():
@@ -170,112 +172,117 @@ class Api:
             return self._jobs(person, ask.Jobs(limit=1000)).jobs
         return [self.record(person, state.jobs[JobId(j)]) for j in request.jobs if j in state.jobs]
 
-    def _change(
-        self, person: Person, request: ask.Cancel | ask.Hold | ask.Release | ask.Requeue | ask.SetPriority
-    ) -> list[JobRecord]:
-        jobs = [find_own(self.loop.state, person, j) for j in request.jobs]
-        for job in jobs:
-            match request:
-                case ask.Cancel():
-                    self._cancel(person, job)
-                case ask.Hold():
-                    self._hold(person, job)
-                case ask.Release():
-                    self._release(person, job)
-                case ask.Requeue():
-                    self._requeue(person, job)
-                case ask.SetPriority():
-                    self._set_priority(person, job, request.priority)
+    def _change(self, person: Person, request: Change) -> list[JobRecord]:
+        """All jobs that are named change, or none."""
+        with _all_or_none(request.jobs):
+            jobs = [find_own(self.loop.state, person, j) for j in dict.fromkeys(request.jobs)]
+            facts = [fact for job in jobs for fact in self._facts(person, request, job)]
+            if isinstance(request, ask.Front):
+                move = front.ahead_of_all if person.is_admin else front.ahead_of_own
+                facts += move(self.loop.state, jobs, by=person.name, at=self.loop.now())
+        self.loop.record(*facts)
+        for fact in facts:
+            if isinstance(fact, ev.StopOrdered):
+                self.loop.stop(self.loop.state.jobs[fact.job])
         return [self.record(person, self.loop.state.jobs[j.id]) for j in jobs]
 
-    def _cancel(self, person: Person, job: Job) -> None:
+    def _facts(self, person: Person, request: Change, job: Job) -> list[Event]:
+        """What the request makes true of one job by itself. Raises WrongState, NotYours, BadRequest."""
+        match request:
+            case ask.Cancel():
+                return self._cancel(person, job)
+            case ask.Hold():
+                return self._hold(person, job)
+            case ask.Release():
+                return self._release(person, job)
+            case ask.Requeue():
+                return self._requeue(person, job)
+            case ask.SetPriority():
+                return self._set_priority(person, job, request.priority)
+            case ask.Front():
+                if job.state is not JobState.PENDING:
+                    raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be moved to the front.")
+                return []
+
+    def _cancel(self, person: Person, job: Job) -> list[Event]:
         by_admin = person.uid != job.spec.uid
         if job.state in HOLDING:
             reason = Reason.CANCELLED_BY_ADMIN if by_admin else Reason.CANCELLED_BY_USER
-            self.loop.record(
-                ev.StopOrdered(
-                    at=self.loop.now(),
-                    job=job.id,
-                    attempt=job.attempt,
-                    reason=reason,
-                    then=JobState.CANCELLED,
-                    detail=person.name,
-                )
-            )
-            self.loop.stop(self.loop.state.jobs[job.id])
-        elif job.state not in ENDED:
-            self.loop.record(ev.CancelAsked(at=self.loop.now(), job=job.id, by=person.name, admin=by_admin))
+            return [self._stop(job, reason, then=JobState.CANCELLED, detail=person.name)]
+        if job.state in ENDED:
+            return []
+        return [ev.CancelAsked(at=self.loop.now(), job=job.id, by=person.name, admin=by_admin)]
 
-    def _hold(self, person: Person, job: Job) -> None:
+    def _stop(self, job: Job, reason: Reason, *, then: JobState, detail: str) -> ev.StopOrdered:
+        return ev.StopOrdered(
+            at=self.loop.now(), job=job.id, attempt=job.attempt, reason=reason, then=then, detail=detail
+        )
+
+    def _hold(self, person: Person, job: Job) -> list[Event]:
         if job.state is JobState.HELD:
-            return
+            return []
         if job.state is not JobState.PENDING:
             raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be held.")
-        self.loop.record(ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid))
+        return [ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid)]
 
-    def _release(self, person: Person, job: Job) -> None:
+    def _release(self, person: Person, job: Job) -> list[Event]:
         if job.state is not JobState.HELD:
             raise WrongState(f"Job {job.id} {_stands(job)}; only a held job can be released.")
         if job.reason is Reason.HELD_BY_ADMIN and not person.is_admin:
             raise NotYours(f"Job {job.id} was held by an admin ({job.detail}).", hint="Ask them to release it.")
-        self.loop.record(ev.ReleaseAsked(at=self.loop.now(), job=job.id, by=person.name))
+        return [ev.ReleaseAsked(at=self.loop.now(), job=job.id, by=person.name)]
 
-    def _requeue(self, person: Person, job: Job) -> None:
+    def _requeue(self, person: Person, job: Job) -> list[Event]:
         if job.state in HOLDING:
-            self.loop.record(
-                ev.StopOrdered(
-                    at=self.loop.now(),
-                    job=job.id,
-                    attempt=job.attempt,
-                    reason=Reason.PRIORITY,
-                    then=JobState.PENDING,
-                    detail=f"requeued by {person.name}",
-                )
-            )
-            self.loop.stop(self.loop.state.jobs[job.id])
-        elif job.state in ENDED:
-            self.loop.record(ev.RequeueAsked(at=self.loop.now(), job=job.id, by=person.name))
-        else:
+            return [self._stop(job, Reason.PRIORITY, then=JobState.PENDING, detail=f"requeued by {person.name}")]
+        if job.state not in ENDED:
             raise WrongState(f"Job {job.id} is {job.state.value}; it waits already.")
+        return [ev.RequeueAsked(at=self.loop.now(), job=job.id, by=person.name)]
 
-    def _set_priority(self, person: Person, job: Job, priority: str) -> None:
+    def _set_priority(self, person: Person, job: Job, priority: str) -> list[Event]:
         chosen = submission.priority(priority)
         if job.state not in (JobState.PENDING, JobState.HELD):
             raise WrongState(f"Job {job.id} {_stands(job)}; only a waiting job's priority can be changed.")
-        if chosen is not job.priority:
-            self.loop.record(
-                ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name)
-            )
-
-    def _front(self, person: Person, request: ask.Front) -> list[JobRecord]:
-        state = self.loop.state
-        jobs = [find_own(state, person, j) for j in dict.fromkeys(request.jobs)]
-        for job in jobs:
-            if job.state is not JobState.PENDING:
-                raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be moved to the front.")
-        move = front.ahead_of_all if person.is_admin else front.ahead_of_own
-        self.loop.record(*move(state, jobs, by=person.name, at=self.loop.now()))
-        return [self.record(person, state.jobs[j.id]) for j in jobs]
+        if chosen is job.priority:
+            return []
+        return [ev.PriorityChanged(at=self.loop.now(), job=job.id, priority=Priority(chosen), by=person.name)]
 
     def _drain(self, person: Person, request: ask.Drain) -> list[GpuRecord]:
         if not person.is_admin:
             raise NotYours("Only an admin can drain GPUs.")
         state = self.loop.state
         found: list[Event] = []
-        for word in request.gpus:
-            gpus = [g for g in state.gpus.values() if word in (g.id, g.node, str(g.index), g.label)]
-            if not gpus:
-                raise BadRequest(f"There is no GPU {word!r}.", hint="`jupysched top` lists them.")
-            for gpu in gpus:
-                if request.restore:
-                    # An error of the hardware (XID) stands until somebody says that it was seen to.
-                    causes = ["admin", *(cause for cause in gpu.drains if cause.startswith(XID_CAUSE))]
-                    found += [ev.GpuRestored(at=self.loop.now(), gpu=gpu.id, cause=cause) for cause in causes]
-                else:
-                    why = request.why or f"drained by {person.name}"
-                    found.append(ev.GpuDrained(at=self.loop.now(), gpu=gpu.id, cause="admin", sentence=why))
+        with _all_or_none(request.gpus):
+            chosen = [gpu for word in request.gpus for gpu in _gpus_of(state, word)]
+        for gpu in chosen:
+            if request.restore:
+                # An error of the hardware (XID) stands until somebody says that it was seen to.
+                causes = ["admin", *(cause for cause in gpu.drains if cause.startswith(XID_CAUSE))]
+                found += [ev.GpuRestored(at=self.loop.now(), gpu=gpu.id, cause=cause) for cause in causes]
+            else:
+                why = request.why or f"drained by {person.name}"
+                found.append(ev.GpuDrained(at=self.loop.now(), gpu=gpu.id, cause="admin", sentence=why))
         self.loop.record(*found)
         return self.gpus()
+
+
+@contextmanager
+def _all_or_none(named: Sequence[object]) -> Iterator[None]:
+    """Checks go in here, before anything changes: who named several is told that none of them did."""
+    try:
+        yield
+    except UserError as error:
+        if len(named) > 1:
+            raise type(error)(f"{error.sentence} None of these {len(named)} was changed.", hint=error.hint) from None
+        raise
+
+
+def _gpus_of(state: State, word: str) -> list[Gpu]:
+    """The GPUs of this index, label, id or node. Raises BadRequest."""
+    gpus = [g for g in state.gpus.values() if word in (g.id, g.node, str(g.index), g.label)]
+    if not gpus:
+        raise BadRequest(f"There is no GPU {word!r}.", hint="`jupysched top` lists them.")
+    return gpus
 
 
 def _stands(job: Job) -> str:

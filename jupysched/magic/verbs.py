@@ -152,12 +152,9 @@ class Verbs:
 
     def cancel(self, rest: list[str]) -> None:
         """Out of the queue, or stopped."""
-        before = [self._desk.newest(number) for number in self._ids(rest)]
-        live = [record.id for record in before if not has_ended(record)]
-        after = self._desk.call(lambda client: client.cancel(*live)) if live else []
-        changed = {record.id: record for record in after}
-        for record in before:
-            self._say(_in_short(changed[record.id]) if record.id in changed else words.had_ended(record))
+        ids = self._ids(rest)
+        for record in self._desk.call(lambda client: client.cancel(*ids)):
+            self._say(words.had_ended(record) if words.ended_by_itself(record) else _in_short(record))
 
     def hold(self, rest: list[str]) -> None:
         """Not considered until released."""

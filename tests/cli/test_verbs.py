@@ -110,6 +110,9 @@ def test_jobs_are_held_released_reordered_requeued_and_cancelled(run, job, tmp_p
     assert "waiting" in run("requeue", str(job))[1]
     assert "waiting, 1st" in run("front", str(job))[1]
     assert "drained" in run("top")[1]
+    for verb in ("cancel", "hold", "release", "front", "requeue", "priority high"):
+        code, out, err = run(*verb.split(), waiting, "99999")
+        assert (1, "", True) == (code, out, "no job 99999. None of these 2 was changed." in err)
     code, out, _ = run("cancel", waiting, str(job))
     assert (0, 2) == (code, out.count("· cancelled"))
     assert 0 == run("drain", "0", "1", "--restore")[0]

@@ -1,13 +1,14 @@
 """What each verb does, for whom, and what it refuses."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jupysched.core import events as ev
-from jupysched.core.errors import BadDependency, BadRequest, NoSuchJob, NotYours, TooManyGpus, WrongState
+from jupysched.core.errors import BadDependency, BadRequest, NoSuchJob, NotYours, TooManyGpus, UserError, WrongState
 from jupysched.core.job import Exit
 from jupysched.core.resources import GpuKind
 from jupysched.daemon.auth import Person
@@ -135,6 +136,48 @@ async def test_a_second_cancel_is_sent_on_so_that_it_escalates(house, tmp_path):
     house.api.serve(ME, ask.Cancel(jobs=[1]))
     house.api.serve(ME, ask.Cancel(jobs=[1]))
     assert 2 == len(house.cluster.stopped)
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (ask.Cancel(jobs=[2, 1, 99]), "no job 99. None of these 3 was changed."),
+        (ask.Hold(jobs=[2, 1]), "Job 1 is running; only a pending job can be held. None of these 2 was changed."),
+        (ask.Release(jobs=[3, 2]), "Job 2 is pending; only a held job can be released. None of these 2 was changed."),
+        (ask.Requeue(jobs=[1, 2]), "Job 2 is pending; it waits already. None of these 2 was changed."),
+        (ask.SetPriority(jobs=[2, 1], priority="high"), "Job 1 is running; .* None of these 2 was changed."),
+        (ask.Front(jobs=[2, 3]), "Job 3 is held; .* None of these 2 was changed."),
+        (ask.Hold(jobs=[2, 4]), "Job 4 belongs to bob. None of these 2 was changed."),
+        (ask.Hold(jobs=[1]), "only a pending job can be held.$"),
+    ],
+)
+async def test_all_jobs_that_are_named_change_or_none_does_and_that_is_said(house, tmp_path, request_, said):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, gpus=2)]))
+    house.cycle()
+    house.say(1, "running")
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path), spec(tmp_path, hold=True)]))
+    bobs = asked(4, user="bob")
+    house.loop.record(replace(bobs, spec=replace(bobs.spec, uid=BOB.uid)))
+    house.cycle()
+    before = len(house.journal.events)
+    with pytest.raises(UserError) as refused:
+        house.api.serve(ME, request_)
+    assert re.search(said, refused.value.sentence)
+    assert ([], before) == (house.cluster.stopped, len(house.journal.events))
+
+
+async def test_no_gpu_is_drained_if_one_that_is_named_is_not_there(house):
+    with pytest.raises(BadRequest, match="no GPU '77'. None of these 2 was changed."):
+        house.api.serve(ADMIN, ask.Drain(gpus=["0", "77"]))
+    assert [{}, {}] == [gpu.drains for gpu in house.loop.state.gpus.values()]
+
+
+async def test_who_is_named_twice_is_asked_once(house, tmp_path):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path)]))
+    house.cycle()
+    house.say(1, "running")
+    assert [1] == [job.id for job in house.api.serve(ME, ask.Cancel(jobs=[1, 1]))]
+    assert [1] == house.cluster.nths
 
 
 async def test_only_what_is_to_go_on_later_is_given_notice_and_a_cancel_then_goes_on_at_once(house, tmp_path):
