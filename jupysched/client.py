@@ -235,21 +235,22 @@ class AsyncClient:
     """For event loops. One connection; `watch` yields pushes until it is lost."""
 
     def __init__(self, *, socket: Path | None = None) -> None:
-        self._path = socket or socket_path()
+        self._socket = socket
         self._channel: transport.Channel | None = None
         self._numbers = itertools.count(1)
         self._waiting: dict[int, tuple[ask.Request, asyncio.Future[Any]]] = {}
         self._pushes: asyncio.Queue[msg.Push | None] = asyncio.Queue()
 
     async def connect(self) -> None:
-        """Raises DaemonMissing if nobody listens."""
+        """Raises DaemonMissing if nobody listens; as `socket_path` does, where no socket was named."""
         if self._channel is not None:
             return
+        path = self._socket or socket_path()
         channel = transport.Channel(received=self._received, lost=self._lost)
         try:
-            await transport.connect(self._path, channel)
+            await transport.connect(path, channel)
         except OSError as error:
-            raise errors.DaemonMissing(f"No daemon listens at {self._path}.") from error
+            raise errors.DaemonMissing(f"No daemon listens at {path}.") from error
         self._channel = channel
         self._pushes = asyncio.Queue()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import uuid
 from pathlib import Path
 
+from jupysched import variables
 from jupysched.core.errors import ClusterError, DaemonMissing
 from jupysched.transport import Connection
 
@@ -19,19 +21,15 @@ START_TIMEOUT_S = 60.0
 
 def home() -> Path:
     """JUPYSCHED_HOME, else the XDG state directory; made 0700 when missing. Without a usable HOME: a temporary directory
-    of this user."""
-    chosen = os.environ.get("JUPYSCHED_HOME")
-    if chosen:
-        path = Path(chosen)
-    else:
-        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-        path = base / "jupysched"
+    of this user. Raises BadRequest, ClusterError, DaemonMissing."""
+    chosen = variables.absolute_path("JUPYSCHED_HOME")
+    path = chosen or _state() / "jupysched"
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(path)
     except OSError as error:
         if chosen:
             raise ClusterError(
-                f"JUPYSCHED_HOME is {chosen}, and that directory cannot be made: {error.strerror}.",
+                f"JUPYSCHED_HOME is {chosen}, and that directory cannot be made or written: {error.strerror}.",
                 hint="Set it to a directory of yours.",
             ) from None
         path = Path("/var/tmp") / f"jupysched-{os.getuid()}"
@@ -44,11 +42,23 @@ def home() -> Path:
     return path
 
 
+def _state() -> Path:
+    """The XDG state directory. A relative one is passed over, as that specification wants it."""
+    said = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return said if said.is_absolute() else Path.home() / ".local" / "state"
+
+
+def _make(path: Path) -> None:
+    """Raises OSError if it cannot be made, or is there and cannot be written."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def socket_path() -> Path:
-    """JUPYSCHED_SOCKET, else the shared daemon's where there is one, else the personal one's."""
-    chosen = os.environ.get("JUPYSCHED_SOCKET")
-    if chosen:
-        return Path(chosen)
+    """JUPYSCHED_SOCKET, else the shared daemon's where there is one, else the personal one's. Raises as `home`."""
+    if chosen := variables.absolute_path("JUPYSCHED_SOCKET"):
+        return chosen
     if "JUPYSCHED_HOME" not in os.environ and SHARED_SOCKET.exists():
         return SHARED_SOCKET
     return home() / "api.sock"
@@ -112,7 +122,7 @@ def _start_daemon(path: Path) -> None:
     if word != b"ready":
         tail = log_path.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
         raise DaemonMissing(
-            f"The personal daemon did not start: {tail[-1] if tail else 'it wrote nothing'}.",
+            f"The personal daemon did not start: {tail[-1].rstrip('.') if tail else 'it wrote nothing'}.",
             hint=f"Its log is {log_path}.",
         )
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName
 
-SLOTS_VARIABLE = "JUPYSCHED_CPU_SLOTS"
-
 
 def cpu_slots(node: NodeName, count: int) -> tuple[Gpu, ...]:
     """Return `count` CPU slots, labelled as what they are."""
@@ -25,12 +23,6 @@ def cpu_slots(node: NodeName, count: int) -> tuple[Gpu, ...]:
         )
         for index in range(count)
     )
-
-
-def default_slots(environ: Mapping[str, str]) -> int:
-    """Return JUPYSCHED_CPU_SLOTS where it is a number above 0, else the physical cores that we may use."""
-    word = environ.get(SLOTS_VARIABLE, "").strip()
-    return int(word) if word.isdigit() and int(word) > 0 else physical_cores()
 
 
 def physical_cores() -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jupysched.adapters.cpu_slots import default_slots
+from jupysched import variables
 from jupysched.adapters.local_cluster import LocalCluster
 from jupysched.adapters.nvml_probe import NvmlProbe
 from jupysched.core.errors import ClusterError
@@ -60,12 +59,11 @@ class Parts:
 
 
 def make_parts(settings: Settings, home: Path) -> Parts:
-    """Raises ServerPartMissing where there are GPUs and no dask-cuda."""
+    """Raises ServerPartMissing where there are GPUs and no dask-cuda, BadRequest if JUPYSCHED_CPU_SLOTS is no number."""
     run_dir = home / "run"
     run_dir.mkdir(mode=0o700, exist_ok=True)
-    slots = settings.cpu_slots
-    if slots is None and "JUPYSCHED_CPU_SLOTS" in os.environ:
-        slots = default_slots(os.environ)
+    named = variables.whole_number("JUPYSCHED_CPU_SLOTS")
+    slots = settings.cpu_slots if settings.cpu_slots is not None else named
     if slots is not None:
         return Parts(cluster=LocalCluster(str(run_dir), slots=slots))
     probe = NvmlProbe(node=socket.gethostname())

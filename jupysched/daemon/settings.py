@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from jupysched.core.errors import BadRequest
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+#: seconds or days
+Span = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The daemon's settings: `settings.toml` in the home, or the file given to `jupysched serve --config`."""
 
     #: CPU slots that stand in where there is no GPU; None: one for each core
-    cpu_slots: int | None = None
+    cpu_slots: Count | None = None
     #: seconds that a job which is to go on later (preempted, requeued) has to save its work, if it asks `should_stop()`
-    notice_s: float = 60.0
+    notice_s: Span = 60.0
     #: seconds between the interrupt and SIGTERM when a job is stopped
-    interrupt_grace_s: float = 5.0
+    interrupt_grace_s: Span = 5.0
     #: seconds between SIGTERM and SIGKILL
-    stop_grace_s: float = 5.0
+    stop_grace_s: Span = 5.0
     #: days that ended jobs stay in the list
-    keep_ended_days: float = 30.0
+    keep_ended_days: Span = 30.0
     #: most jobs that may be kept; the oldest ended ones are forgotten first
-    keep_ended_jobs: int = 20_000
+    keep_ended_jobs: Annotated[int, msgspec.Meta(ge=0)] = 20_000
     #: most pending and held jobs of one user
-    most_pending_per_user: int = 100_000
+    most_pending_per_user: Count = 100_000
 
 
 def read_settings(path: Path) -> Settings:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from jupysched import variables
 from jupysched.core.errors import BadRequest
 from jupysched.magic import args, card, cell, preview, table
 from jupysched.magic.args import Asked, read_line, split
@@ -65,7 +65,7 @@ class GpuMagics:
             record, packed = dry_run(self._desk, asked, body, cell=here)
             here.send("stream", {"name": "stdout", "text": preview.words(asked, record, packed)})
             return
-        waits = asked.wait or not here.keeps_late_output or os.environ.get("JUPYSCHED_WAIT") == "1"
+        waits = asked.wait or not here.keeps_late_output or bool(variables.is_on("JUPYSCHED_WAIT"))
         self._run(asked, body, here, waits=waits)
 
     def _run(self, asked: Asked, body: str, here: AnyCell, *, waits: bool) -> None:

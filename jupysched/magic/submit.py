@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jupysched import places, spool
+from jupysched import places, spool, variables
 from jupysched.core.errors import BadRequest, ClusterError, DiskFull, UserError
 from jupysched.magic.args import Asked
 from jupysched.magic.desk import AnyCell, Desk
@@ -94,6 +94,7 @@ def draft(
     """Everything that queueing needs; `instead`: what launch.json is to say otherwise.
 
     Raises UserError, ClusterError, and SyntaxError's twin. Writes: the job's directory."""
+    variables.is_on("JUPYSCHED_HOOKS")  # read inside the job, where nobody would be told
     shell = desk.shell
     cell_name = name_cell(source, shell) if shell is not None else "<jupysched.submit>"
     name = asked.name.strip() or (f"cell {cell.execution_count}" if cell is not None else "cell")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jupysched import phrases, spool, words
+from jupysched import phrases, spool, variables, words
 from jupysched.core.errors import BadRequest, NotYours, WrongState
 from jupysched.magic import card, look
 from jupysched.magic.args import split
@@ -114,7 +113,7 @@ class Verbs:
 
     def attach(self, rest: list[str]) -> None:
         """Outputs and results into this cell and this notebook, from the beginning; goes on while the job does."""
-        waits = "--wait" in rest or not self._cell.keeps_late_output or os.environ.get("JUPYSCHED_WAIT") == "1"
+        waits = "--wait" in rest or not self._cell.keeps_late_output or bool(variables.is_on("JUPYSCHED_WAIT"))
         job = self._own([word for word in rest if word != "--wait"])
         record = job.record
         self._desk.add(job, self._cell)

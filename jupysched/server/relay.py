@@ -9,7 +9,6 @@ import contextlib
 import getpass
 import logging
 import uuid
-from pathlib import Path
 from typing import Any
 
 from jupysched.client import AsyncClient
@@ -36,13 +35,9 @@ class Relay:
     """One per Jupyter server. `start` begins, `close` ends; in between `picture` is what there is to see."""
 
     def __init__(self, *, log: logging.Logger, root: str = "") -> None:
-        path = socket_path()
-        self.picture = Picture(
-            epoch=uuid.uuid4().hex, me=getpass.getuser(), may_start=path == home() / "api.sock", root=root
-        )
-        self._path: Path = path
+        self.picture = Picture(epoch=uuid.uuid4().hex, me=getpass.getuser(), may_start=_may_start(), root=root)
         self._log = log
-        self._calls = AsyncClient(socket=path)
+        self._calls = AsyncClient()
         self._connecting = asyncio.Lock()
         self._wake: set[asyncio.Event] = set()
         self._task: asyncio.Task[None] | None = None
@@ -95,7 +90,7 @@ class Relay:
 
     async def start_daemon(self) -> None:
         """Make a personal daemon run. Raises DaemonMissing where it is an admin's to start, or does not come up."""
-        await asyncio.to_thread(ensure_daemon, self._path)
+        await asyncio.to_thread(ensure_daemon, socket_path())
         self._try_now.set()
         async with self._connecting:
             await self._calls.connect()
@@ -119,12 +114,12 @@ class Relay:
     async def _run(self) -> None:
         pause = RETRY_S[0]
         while True:
-            client = AsyncClient(socket=self._path)
+            client = AsyncClient()
             try:
                 await self._listen(client)
                 pause = RETRY_S[0]
             except JupyschedError as error:
-                self._lost(DOWN if isinstance(error, DaemonMissing) else error.sentence)
+                self._lost(DOWN if isinstance(error, DaemonMissing) else str(error))
             except Exception:  # whatever a daemon of another version says must not end the listening
                 self._log.exception("jupysched: listening to the daemon failed")
                 self._lost("The GPU queue speaks another version of jupysched than this server.")
@@ -172,3 +167,11 @@ class Relay:
             self._publish()
         elif self._later is None:
             self._later = asyncio.get_running_loop().call_later(READINGS_S, self._publish)
+
+
+def _may_start() -> bool:
+    """Is it a personal daemon? Where not even that can be told (JUPYSCHED_HOME), the pages hear why when it is listened to."""
+    try:
+        return socket_path() == home() / "api.sock"
+    except JupyschedError:
+        return False

@@ -18,6 +18,8 @@ def test_what_a_file_sets_is_set_and_the_rest_keeps_its_default(tmp_path):
         ("cpu_slotz = 3", "cpu_slotz"),
         ("cpu_slots = 'three'", "cpu_slots"),
         ("cpu_slots = ", "settings.toml"),
+        ("cpu_slots = 0", "settings.toml cannot be used: Expected `int` >= 1 - at `\\$.cpu_slots`"),
+        ("notice_s = -1", r"Expected `float` >= 0(.0)? - at `\$.notice_s`"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_what_is_wrong(tmp_path, text, said):
