@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from jupysched.core.job import JobId
 from jupysched.core.resources import Allocation
 from jupysched.core.states import JobState, Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     job: JobId
     attempt: int
     allocation: Allocation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     job: JobId
     attempt: int
     reason: Reason
@@ -25,8 +23,7 @@ class Stop:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspend:
+class Suspend(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Freeze a running attempt; its GPUs go to others."""
 
     job: JobId
@@ -34,8 +31,7 @@ class Suspend:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resume:
+class Resume(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Thaw it, on these GPUs."""
 
     job: JobId
@@ -43,8 +39,7 @@ class Resume:
     allocation: Allocation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class End(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A waiting job can never start."""
 
     job: JobId
@@ -56,8 +51,7 @@ class End:
 Action = Grant | Stop | Suspend | Resume | End
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The ordered actions of one cycle."""
 
     actions: tuple[Action, ...] = ()

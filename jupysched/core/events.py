@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from jupysched.core.job import Exit, JobId, JobSpec, Priority
 from jupysched.core.resources import Allocation, Gpu, GpuId, Node, NodeName
 from jupysched.core.states import JobState, Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
+class Submitted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     spec: JobSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HoldAsked:
+class HoldAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     by: str
     admin: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseAsked:
+class ReleaseAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelAsked:
+class CancelAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Ends a job that waits. One that holds GPUs is stopped by StopOrdered instead."""
 
     at: float
@@ -41,23 +37,20 @@ class CancelAsked:
     admin: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequeueAsked:
+class RequeueAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriorityChanged:
+class PriorityChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     priority: Priority
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MovedToFront:
+class MovedToFront(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """It starts before the other waiting jobs of its user and class, or (by an admin, with a place) before all."""
 
     at: float
@@ -69,8 +62,7 @@ class MovedToFront:
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GaveWay:
+class GaveWay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Another job of its user was moved to the front; the ages of those that wait were dealt out anew."""
 
     at: float
@@ -80,23 +72,20 @@ class GaveWay:
     since: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
+class Granted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     attempt: int
     allocation: Allocation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptStarted:
+class AttemptStarted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     attempt: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptRefused:
+class AttemptRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The launcher could not start it; the sentence says why."""
 
     at: float
@@ -105,8 +94,7 @@ class AttemptRefused:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopOrdered:
+class StopOrdered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     attempt: int
@@ -116,16 +104,14 @@ class StopOrdered:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptEnded:
+class AttemptEnded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     job: JobId
     attempt: int
     exit: Exit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptLost:
+class AttemptLost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its shim died without a word: never run again on a guess."""
 
     at: float
@@ -134,8 +120,7 @@ class AttemptLost:
     sentence: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspended:
+class Suspended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Frozen where it stands; its GPUs are free for others, its memory is not."""
 
     at: float
@@ -144,8 +129,7 @@ class Suspended:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resumed:
+class Resumed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Thawed, on GPUs of the same node."""
 
     at: float
@@ -154,8 +138,7 @@ class Resumed:
     allocation: Allocation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnded:
+class JobEnded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A job that waits can never start (its dependency failed)."""
 
     at: float
@@ -165,36 +148,31 @@ class JobEnded:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeJoined:
+class NodeJoined(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     node: Node
     gpus: tuple[Gpu, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeLost:
+class NodeLost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     node: NodeName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuDrained:
+class GpuDrained(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     gpu: GpuId
     cause: str
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuRestored:
+class GpuRestored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     gpu: GpuId
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuForeign:
+class GpuForeign(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Processes that are not ours were seen on it, or (empty) are gone."""
 
     at: float
@@ -202,16 +180,14 @@ class GpuForeign:
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicySet:
+class PolicySet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     by: str
     name: str
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitsSet:
+class LimitsSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one scope may use at most: 'user:ann', 'group:vision', 'class:low', or 'user:*' for each user without his own.
 
     Names and meanings of the limits stand in limits.LIMITS; an empty mapping takes all limits of the scope away."""
@@ -219,11 +195,10 @@ class LimitsSet:
     at: float
     by: str
     scope: str
-    limits: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShareSet:
+class ShareSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a user or group is entitled to beside the others under the same parent; 0 takes the entry away."""
 
     at: float
@@ -233,8 +208,7 @@ class ShareSet:
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReservationMade:
+class ReservationMade(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """GPUs kept for one scope from a time to a time; the same name again replaces it."""
 
     at: float
@@ -246,15 +220,13 @@ class ReservationMade:
     ends_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReservationEnded:
+class ReservationEnded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     by: str
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Ended jobs that are no longer kept."""
 
     at: float

@@ -5,8 +5,9 @@ newest (a fenced voice), changes nothing."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never, cast
+
+from msgspec.structs import replace
 
 from jupysched.core import events as ev
 from jupysched.core.fragmentation import want_of
@@ -18,7 +19,7 @@ from jupysched.core.indexes import (
     remove_job,
     remove_node,
 )
-from jupysched.core.job import Job, Moved, evolve, kinds_of
+from jupysched.core.job import Job, Moved, kinds_of
 from jupysched.core.outcome import after_end
 from jupysched.core.policies import make_policy
 from jupysched.core.resources import Allocation
@@ -109,7 +110,7 @@ def changed(job: Job, event: ev.JobEvent) -> Job:
         case ev.Granted():
             return _granted(job, event.at, event.attempt, event.allocation)
         case ev.AttemptStarted():
-            return evolve(job, state=S.RUNNING, started_at=event.at)
+            return replace(job, state=S.RUNNING, started_at=event.at)
         case ev.AttemptEnded() | ev.AttemptRefused() | ev.AttemptLost():
             return after_end(job, event)
         case ev.StopOrdered():
@@ -117,7 +118,7 @@ def changed(job: Job, event: ev.JobEvent) -> Job:
         case ev.Suspended() | ev.Resumed():
             return _frozen_or_thawed(job, event)
         case ev.JobEnded():
-            return evolve(job, state=event.state, reason=event.reason, detail=event.detail, ended_at=event.at)
+            return replace(job, state=event.state, reason=event.reason, detail=event.detail, ended_at=event.at)
         case _:
             return _asked(job, event)
 
@@ -138,29 +139,29 @@ def _asked(job: Job, event: Asked) -> Job:
     match event:
         case ev.HoldAsked():
             reason = Reason.HELD_BY_ADMIN if event.admin else Reason.HELD_BY_USER
-            return evolve(job, state=S.HELD, reason=reason, detail=event.by)
+            return replace(job, state=S.HELD, reason=reason, detail=event.by)
         case ev.ReleaseAsked():
-            return evolve(job, state=S.PENDING, reason=None, detail="")
+            return replace(job, state=S.PENDING, reason=None, detail="")
         case ev.CancelAsked():
             reason = Reason.CANCELLED_BY_ADMIN if event.admin else Reason.CANCELLED_BY_USER
-            return evolve(job, state=S.CANCELLED, reason=reason, detail=event.by, ended_at=event.at)
+            return replace(job, state=S.CANCELLED, reason=reason, detail=event.by, ended_at=event.at)
         case ev.RequeueAsked():
-            return evolve(
+            return replace(
                 job, state=S.PENDING, reason=None, detail="", queued_at=event.at, since=event.at, ended_at=None,
                 started_at=None, granted_at=None, exit=None, failures=0, moved=None,
             )  # fmt: skip
         case ev.PriorityChanged():
-            return evolve(job, priority=event.priority)
+            return replace(job, priority=event.priority)
         case ev.MovedToFront():
-            return evolve(job, since=event.since, moved=Moved(by=event.by, at=event.at, place=event.place))
+            return replace(job, since=event.since, moved=Moved(by=event.by, at=event.at, place=event.place))
         case ev.GaveWay():
-            return evolve(job, since=event.since)
+            return replace(job, since=event.since)
         case _:
             assert_never(event)
 
 
 def _granted(job: Job, at: float, attempt: int, allocation: Allocation) -> Job:
-    return evolve(
+    return replace(
         job, state=S.STARTING, reason=None, detail="", attempt=attempt, allocation=allocation, ran_on=allocation,
         granted_at=at, started_at=None, exit=None, stops=0, moved=None, waited_s=job.waited_s + max(0.0, at - job.queued_at),
     )  # fmt: skip
@@ -169,8 +170,8 @@ def _granted(job: Job, at: float, attempt: int, allocation: Allocation) -> Job:
 def _stopping(job: Job, event: ev.StopOrdered) -> Job:
     # A cancel outranks what the attempt was being stopped for before (a preemption, a requeue).
     if job.state is S.STOPPING and job.after_stop is S.CANCELLED:
-        return evolve(job, stops=job.stops + 1)
-    return evolve(
+        return replace(job, stops=job.stops + 1)
+    return replace(
         job, state=S.STOPPING, after_stop=event.then, reason=event.reason, detail=event.detail, stops=job.stops + 1
     )
 
@@ -178,11 +179,11 @@ def _stopping(job: Job, event: ev.StopOrdered) -> Job:
 def _frozen_or_thawed(job: Job, event: ev.Suspended | ev.Resumed) -> Job:
     if isinstance(event, ev.Suspended):
         ran = max(0.0, event.at - job.started_at) if job.started_at is not None else 0.0
-        return evolve(
+        return replace(
             job, state=S.SUSPENDED, allocation=None, frozen_s=ran, started_at=None, queued_at=event.at,
             reason=Reason.PREEMPTED, detail=event.detail, preemptions=job.preemptions + 1,
         )  # fmt: skip
-    return evolve(
+    return replace(
         job, state=S.RUNNING, allocation=event.allocation, ran_on=event.allocation, reason=None, detail="",
         started_at=event.at - job.frozen_s, frozen_s=0.0, waited_s=job.waited_s + max(0.0, event.at - job.queued_at),
     )  # fmt: skip
@@ -200,7 +201,7 @@ def _learnt(state: State, old: Job, new: Job, event: ev.AttemptEnded | ev.Attemp
             state.siblings.ran(new, is_end=False)
     elif new.reason is Reason.LEASE_EXPIRED:
         gone = new.ran_on is not None and any(n not in state.nodes for n in new.ran_on.nodes)
-        return evolve(new, reason=Reason.NODE_LOST) if gone else new
+        return replace(new, reason=Reason.NODE_LOST) if gone else new
     return new
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import NewType
+
+import msgspec
 
 from jupysched.core.resources import Allocation, Request
 from jupysched.core.states import JobState, Reason
@@ -29,14 +30,13 @@ class Priority(StrEnum):
 _RANKS = {"high": 0, "normal": 1, "low": 2}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSpec:
+class JobSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the user asked for; never changes after submission."""
 
     name: str
     user: UserName
     uid: int
-    request: Request = field(default_factory=Request)
+    request: Request = Request()
     priority: Priority = Priority.NORMAL
     #: jobs that must have succeeded first
     after: tuple[JobId, ...] = ()
@@ -45,12 +45,11 @@ class JobSpec:
     #: the job's directory, owned by the user: launch.json, input.pickle, a<N>/
     directory: str = ""
     #: where it came from: notebook path, cell id, kernel id, digest of the cell; opaque to core
-    origin: dict[str, str] = field(default_factory=dict)
+    origin: dict[str, str] = {}
     groups: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exit:
+class Exit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How an attempt ended, as its shim wrote it. An unknown code and signal mean that nobody saw it end."""
 
     code: int | None = None
@@ -65,8 +64,7 @@ class Exit:
     returned: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class Moved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Somebody had it moved to the front of the queue."""
 
     by: str
@@ -75,8 +73,7 @@ class Moved:
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One submitted cell with its request, and where it stands."""
 
     id: JobId
@@ -139,17 +136,3 @@ def kinds_of(spec: JobSpec) -> tuple[Kind, ...]:
 
 _USER = "user:"
 _CLASS = {p: f"class:{p.value}" for p in Priority}
-_new = object.__new__
-_SLOTS = {f.name: vars(Job)[f.name] for f in fields(Job)}
-_COPY = [(slot.__get__, slot.__set__) for slot in _SLOTS.values()]
-_SET = {name: slot.__set__ for name, slot in _SLOTS.items()}
-
-
-def evolve(job: Job, **changes: object) -> Job:
-    """Return the job with some fields changed: dataclasses.replace at twice its speed, which is half the cost of fold."""
-    new = _new(Job)
-    for get, put in _COPY:
-        put(new, get(job))
-    for name, value in changes.items():
-        _SET[name](new, value)
-    return new

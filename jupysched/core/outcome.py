@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from jupysched.core import events as ev
-from jupysched.core.job import Exit, Job, evolve
+from jupysched.core.job import Exit, Job
 from jupysched.core.states import JobState, Reason
 
 S = JobState
@@ -38,21 +40,21 @@ def _after_stop(job: Job, at: float, exit_: Exit | None, attained: float) -> Job
     if then is S.PENDING or then is S.HELD:
         reason = job.reason if then is S.HELD else None
         waiting = _waiting_again(job, at, then, reason, attained, exit_)
-        return evolve(waiting, preemptions=job.preemptions + 1) if job.reason is Reason.PREEMPTED else waiting
+        return replace(waiting, preemptions=job.preemptions + 1) if job.reason is Reason.PREEMPTED else waiting
     return _ended(job, at, then, job.reason, job.detail, attained, exit_)
 
 
 def _failed(job: Job, at: float, reason: Reason, detail: str, attained: float, exit_: Exit | None) -> Job:
     if job.failures < job.spec.retries:
         waiting = _waiting_again(job, at, S.PENDING, None, attained, exit_)
-        return evolve(waiting, failures=job.failures + 1)
+        return replace(waiting, failures=job.failures + 1)
     return _ended(job, at, S.FAILED, reason, detail, attained, exit_)
 
 
 def _waiting_again(
     job: Job, at: float, state: JobState, reason: Reason | None, attained: float, exit_: Exit | None
 ) -> Job:
-    return evolve(
+    return replace(
         job, state=state, reason=reason, detail="", queued_at=at, started_at=None, granted_at=None, after_stop=None,
         allocation=None, attained_s=attained, frozen_s=0.0, exit=exit_,
     )  # fmt: skip
@@ -61,7 +63,7 @@ def _waiting_again(
 def _ended(
     job: Job, at: float, state: JobState, reason: Reason | None, detail: str, attained: float, exit_: Exit | None
 ) -> Job:
-    return evolve(
+    return replace(
         job, state=state, reason=reason, detail=detail, ended_at=at, after_stop=None, allocation=None,
         attained_s=attained, frozen_s=0.0, exit=exit_,
     )  # fmt: skip

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
+
+import msgspec
 
 GpuId = NewType("GpuId", str)
 NodeName = NewType("NodeName", str)
@@ -18,8 +19,7 @@ class GpuKind(StrEnum):
     CPU_SLOT = "cpu_slot"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
+class Gpu(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One GPU as a job can hold it: a card, a MIG device, or a CPU slot that stands in for one."""
 
     #: NVML's UUID, or "CPU-SLOT-<node>-<index>"; never reused for another card
@@ -32,7 +32,7 @@ class Gpu:
     #: None where it cannot be known (CPU slots)
     memory_bytes: int | None = None
     #: cause -> sentence; the GPU takes no new job while any cause stands
-    drains: dict[str, str] = field(default_factory=dict)
+    drains: dict[str, str] = {}
     #: processes that are not ours, as sentences ("PID 812, user ann, 3.1 GiB"); not handed out while any is there
     foreign: tuple[str, ...] = ()
 
@@ -47,8 +47,7 @@ class Gpu:
         return {GpuKind.GPU: "GPU", GpuKind.MIG: "MIG", GpuKind.CPU_SLOT: "CPU slot"}[self.kind] + f" {self.index}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One machine with an agent."""
 
     name: NodeName
@@ -57,11 +56,10 @@ class Node:
     #: in the order of their index
     gpus: tuple[GpuId, ...]
     #: worst link between two GPUs of this node, by (lower index, higher index); empty where unknown
-    links: dict[tuple[int, int], str] = field(default_factory=dict)
+    links: dict[tuple[int, int], str] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a job asks for. Sizes in bytes, durations in seconds."""
 
     gpus: int = 1
@@ -76,8 +74,7 @@ class Request:
     nodes: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allocation:
+class Allocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The GPUs an attempt holds, on named nodes; the first node leads."""
 
     gpus: tuple[GpuId, ...]

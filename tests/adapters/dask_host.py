@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from jupysched.core import events as ev
 from jupysched.core.resources import Gpu, GpuId

@@ -2,10 +2,10 @@
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from jupysched.core import events as ev
 from jupysched.core.errors import BadDependency, BadRequest, NoSuchJob, NotYours, TooManyGpus, UserError, WrongState
