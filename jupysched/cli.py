@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from jupysched import __version__, admin, places, words
+from jupysched import __version__, admin, phrases, places, words
 from jupysched.cli_jobs import WHICH, Parser, at_least_one, in_a_terminal, job_word, numbers
 from jupysched.cli_parts import Verb, add_verb, print_json, say
 from jupysched.cli_submit import add_submit
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words_given and words_given[0] in forwarded:
         return forwarded[words_given[0]](words_given[1:])
     parser = make_parser()
-    options = parser.parse_args(words_given)
+    options = _for_lab(words_given) or parser.parse_args(words_given)
     verb: Verb | None = getattr(options, "verb", None)
     if verb is None:
         parser.print_help()
@@ -43,6 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+def _for_lab(given: Sequence[str]) -> argparse.Namespace | None:
+    """All that stands behind `lab` is JupyterLab's, also what looks like an option of ours; argparse would refuse --no-browser."""
+    if given[:1] != ["lab"] or given[1:2] in (["-h"], ["--help"]):
+        return None
+    return argparse.Namespace(verb=_lab, rest=list(given[2:] if given[1:2] == ["--"] else given[1:]))
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -100,7 +107,9 @@ def _changing_verbs(verbs: Any) -> None:
 
 def _program_verbs(verbs: Any) -> None:
     lab = add_verb(verbs, "lab", _lab, "JupyterLab with everything ready")
-    lab.add_argument("rest", nargs=argparse.REMAINDER, help="arguments for `jupyter lab`")
+    lab.add_argument(
+        "rest", nargs=argparse.REMAINDER, help="what `jupyter lab` takes: a notebook, --no-browser, --port ..."
+    )
     demo = add_verb(verbs, "demo", _demo, "run the quick start notebook in a real kernel and report its jobs")
     demo.add_argument("--output", default="quickstart.html", help="where the executed notebook goes (HTML)")
     add_submit(verbs)
@@ -155,8 +164,12 @@ def _logs(options: argparse.Namespace) -> int:
         job = client.job(*numbers(client, [options.job]))
         if not job.directory:
             raise UserError(f"Job {job.id} belongs to {job.user}; only they can read what it printed.")
+        said = False
         for text in texts(client, job, follow=options.follow):
             show(text, sys.stdout)
+            said = True
+    if not said:
+        print(f"Job {job.id} ({phrases.short_name(job.name)}) has printed nothing.", file=sys.stderr)
     return 0
 
 

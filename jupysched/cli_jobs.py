@@ -13,6 +13,8 @@ from jupysched.core.errors import NoSuchJob
 
 #: jobs of the user that `last` looks at
 MOST_JOBS = 1000
+#: how like a word must be to be taken for a misspelling: bogus is not logs
+NEAR = 0.7
 WHICH = "its number, or `last` for your newest one"
 
 
@@ -30,7 +32,7 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f"{word!r} is one word too many"
         known = [option for action in self._of_verb(given)._actions for option in action.option_strings]
-        near = difflib.get_close_matches(word, known, n=1)
+        near = difflib.get_close_matches(word, known, n=1, cutoff=NEAR)
         return f"there is no option {word}" + (f"; did you mean {near[0]}?" if near else "")
 
     def _of_verb(self, given: Sequence[str]) -> argparse.ArgumentParser:
@@ -43,7 +45,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = [str(choice) for choice in action.choices]
-            near = difflib.get_close_matches(str(value), known, n=1)
+            near = difflib.get_close_matches(str(value), known, n=1, cutoff=NEAR)
             raise argparse.ArgumentError(
                 action,
                 f"there is no {value!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"),

@@ -21,6 +21,19 @@ class Listing:
         return JobsPage(jobs=self.records, total=len(self.records))
 
 
+class Nothing:
+    """A client of a daemon that is there."""
+
+    def __enter__(self) -> "Nothing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def hello(self) -> None:
+        pass
+
+
 def refused(capsys, *words: str) -> str:
     """What a wrong command line is told."""
     with pytest.raises(SystemExit) as raised:
@@ -57,3 +70,24 @@ def test_a_misspelled_word_is_answered_with_the_nearest(capsys):
 def test_what_an_error_names_can_be_typed_in_a_terminal():
     assert cli_jobs.in_a_terminal("`%gpujobs` lists your jobs.") == "`jupysched queue` lists your jobs."
     assert cli_jobs.in_a_terminal("`%gpujob attach 3` brings them.") == "`jupysched attach 3` brings them."
+
+
+def test_a_word_that_is_like_none_is_taken_for_none(capsys):
+    assert "did you mean" not in refused(capsys, "bogus")
+
+
+@pytest.mark.parametrize("given", [["--no-browser"], ["--", "--no-browser"]])
+def test_lab_passes_on_what_is_not_ours(monkeypatch, given):
+    started = []
+    monkeypatch.setattr(cli, "_client", Nothing)
+    monkeypatch.setattr(cli.subprocess, "call", lambda command: started.append(command) or 0)
+    assert cli.main(["lab", *given, "--port=9"]) == 0
+    [command] = started
+    assert command[1:3] == ["-m", "jupyterlab"]
+    assert command[-2:] == ["--no-browser", "--port=9"]
+
+
+def test_lab_has_a_help_of_its_own(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["lab", "--help"])
+    assert "--no-browser" in capsys.readouterr().out

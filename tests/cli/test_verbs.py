@@ -62,6 +62,13 @@ def test_a_job_is_listed_shown_and_read_in_words_and_in_json(run, job):
             "expected_start_at", "submitted_at", "started_at", "ended_at", "exit", "metrics"} <= set(record)  # fmt: skip
 
 
+def test_a_job_that_printed_nothing_is_told_from_one_whose_text_is_lost(run, tmp_path):
+    (tmp_path / "quiet.py").write_text("1\n", encoding="utf-8")
+    assert 0 == run("submit", "--wait", "--name", "quiet", str(tmp_path / "quiet.py"))[0]
+    code, out, err = run("logs", "last")
+    assert (0, "", True) == (code, out, err.endswith(" (quiet) has printed nothing.\n"))
+
+
 def test_what_is_over_cannot_be_cancelled_held_or_reordered_and_that_is_said(run, job):
     code, out, err = run("cancel", str(job))
     assert (0, "", True) == (code, err, "has ended already (succeeded in 0:" in out)
