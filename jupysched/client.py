@@ -49,6 +49,8 @@ ANSWERS: dict[type[ask.Ask], Any] = {
     ask.Reservations: list[ReservationRecord],
     ask.Shutdown: bool,
 }
+#: a second one would mean more than the first: another job, a harsher stop, a refusal of what was done
+NEVER_TWICE = (ask.Submit, ask.Cancel, ask.Requeue, ask.Release, ask.Shutdown)
 _decoders = {kind: msgspec.msgpack.Decoder(answer) for kind, answer in ANSWERS.items()}
 
 
@@ -92,26 +94,30 @@ class Client:
         self._numbers = itertools.count(1)
 
     def call(self, request: ask.Request) -> Any:
-        """The answer's value. A request is sent again once if the connection turned out to be dead before it was sent."""
-        kept = self._connection
+        """The answer's value. A request is sent again once, to a daemon that answers, if the first one went before it did."""
+        return self._call(request, is_last=False)
+
+    def _call(self, request: ask.Request, *, is_last: bool) -> Any:
         connection = self._connect()
-        fresh = connection is not kept
         number = next(self._numbers)
-        body = msg.encode(msg.Call(number=number, ask=request))
+        is_sent = False
         try:
-            connection.send(body)
+            connection.send(msg.encode(msg.Call(number=number, ask=request)))
+            is_sent = True
             while True:
                 message = msg.decode_from_daemon(connection.receive())
                 if isinstance(message, msg.Answer) and message.number == number:
                     return _value(request, message)
-        except (ConnectionError, BrokenPipeError) as error:
+        except ConnectionError as error:
             self.close()
-            # A submission may have been taken before the daemon went: sending it again could run it twice.
-            if fresh or isinstance(request, ask.Submit):
+            # It may have been taken before the daemon went, unless not even all of it was sent.
+            if is_last or (is_sent and isinstance(request, NEVER_TWICE)):
                 raise errors.DaemonMissing(
                     "The daemon went away while it was asked.", hint="Look at `jupysched queue` before you try again."
                 ) from error
-            return self.call(request)
+            if self._start:
+                ensure_daemon(self._path)
+            return self._call(request, is_last=True)
         except TimeoutError as error:
             self.close()
             raise errors.DaemonMissing(f"The daemon did not answer within {self._timeout_s:g} s.") from error

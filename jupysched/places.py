@@ -13,10 +13,11 @@ from pathlib import Path
 from jupysched import variables
 from jupysched.core.errors import ClusterError, DaemonMissing
 from jupysched.transport import Connection
+from jupysched.wire import messages as msg
+from jupysched.wire import requests as ask
 
 #: where an admin's shared daemon listens
 SHARED_SOCKET = Path("/run/jupysched/api.sock")
-START_TIMEOUT_S = 60.0
 
 
 def home() -> Path:
@@ -79,10 +80,12 @@ def new_job_directory() -> Path:
 
 
 def ensure_daemon(path: Path) -> None:
-    """Make sure that a personal daemon listens at `path`; it is started once, however many ask at the same time.
+    """Make sure that a daemon answers at `path`; a personal one is started, once, however many ask at the same time.
 
     Raises DaemonMissing with the end of its log if it does not come up, or if `path` is somebody else's to start."""
     if path != home() / "api.sock":
+        if _answers(path):
+            return
         raise DaemonMissing(
             f"No daemon listens at {path}.",
             hint="It is started by an admin: `jupysched serve`. Ask them, or unset JUPYSCHED_SOCKET.",
@@ -94,10 +97,19 @@ def ensure_daemon(path: Path) -> None:
 
 
 def _answers(path: Path) -> bool:
+    """Is a daemon there? One that is dying may still be connected to, and says nothing; one that is busy is there."""
+    connection = None
     try:
-        Connection(path, timeout_s=5).close()
+        connection = Connection(path, timeout_s=5)
+        connection.send(msg.encode(msg.Call(number=0, ask=ask.Hello())))
+        connection.receive()
+    except TimeoutError:
+        return connection is not None
     except OSError:
         return False
+    finally:
+        if connection is not None:
+            connection.close()
     return True
 
 

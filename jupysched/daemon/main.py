@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
@@ -32,6 +33,9 @@ from jupysched.daemon.settings import Settings, read_settings
 
 log = logging.getLogger("jupysched.daemon")
 SETTINGS = "settings.toml"
+#: a daemon that ends takes so long at most: its Dask workers end first
+ENDING_S = 60.0
+LOOK_S = 0.05
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -57,19 +61,37 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _only_one(home: Path) -> TextIO:
-    """An open lock file: one daemon a home. Raises JupyschedError."""
+    """An open lock file: one daemon a home. One that listens no longer is ending, and waited for. Raises JupyschedError."""
     lock = open(home / "daemon.lock", "a+", encoding="utf-8")  # noqa: SIM115  it stays open as long as the daemon lives
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not _is_locked(lock):
         lock.seek(0)
-        raise JupyschedError(
-            f"A daemon (pid {lock.read().strip() or 'unknown'}) is already there for {home}."
-        ) from None
+        other = f"A daemon (pid {lock.read().strip() or 'unknown'})"
+        log.info("%s has the lock", other)
+        latest = time.monotonic() + ENDING_S
+        while not _is_locked(lock):
+            if _listens(home / "api.sock") or time.monotonic() > latest:
+                raise JupyschedError(f"{other} is already there for {home}.")
+            time.sleep(LOOK_S)
     lock.truncate(0)
     lock.write(str(os.getpid()))
     lock.flush()
     return lock
+
+
+def _is_locked(lock: TextIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _listens(socket: Path) -> bool:
+    try:
+        transport.Connection(socket).close()
+    except OSError:
+        return False
+    return True
 
 
 async def _serve(settings: Settings, home: Path, ready_fd: int | None) -> None:
