@@ -10,8 +10,8 @@ from jupysched.client import Client
 from jupysched.wire.records import GpuRecord, JobRecord
 from tests.cases.notebook import Notebook
 from tests.fakenvml.machine import FakeMachine
+from tests.faults.on_gpus import house_with_gpus, usable_gpus
 from tests.faults.standing import CELL, LINES, end_hard, processes_with, text_of, wait_for_end, wait_for_lines
-from tests.leaks import temporary_home
 from tests.waiting import eventually
 
 pytestmark = [
@@ -32,13 +32,7 @@ def machine() -> Iterator[FakeMachine]:
 @pytest.fixture(scope="module")
 def house(machine: FakeMachine) -> Iterator[Path]:
     """A home whose daemon finds the GPUs, with every agent there."""
-    pytest.importorskip("dask_cuda")
-    with temporary_home() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JUPYSCHED_HOME", str(home))
-        patch.delenv("JUPYSCHED_CPU_SLOTS", raising=False)
-        for name, value in machine.environ.items():
-            patch.setenv(name, value)
-        eventually(lambda: usable() == set(range(8)), within_s=120, what="eight agents")
+    with house_with_gpus(8, machine.environ) as home:
         yield home
 
 
@@ -62,7 +56,7 @@ def gpus() -> list[GpuRecord]:
 
 
 def usable() -> set[int]:
-    return {g.index for g in gpus() if not g.drained and not g.foreign}
+    return {g.index for g in usable_gpus()}
 
 
 def submit(notebook: Notebook, cell: str, options: str = "") -> int:

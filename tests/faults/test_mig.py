@@ -7,9 +7,8 @@ import pytest
 from jupysched.client import Client
 from tests.cases.notebook import Notebook
 from tests.fakenvml.machine import FakeMachine
+from tests.faults.on_gpus import house_with_gpus
 from tests.faults.standing import text_of, wait_for_end
-from tests.leaks import temporary_home
-from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.leaky("one daemon with three Dask workers lives for the whole file"),
@@ -31,21 +30,9 @@ def machine() -> Iterator[FakeMachine]:
 
 @pytest.fixture(scope="module")
 def notebook(machine: FakeMachine) -> Iterator[Notebook]:
-    pytest.importorskip("dask_cuda")
-    with temporary_home() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JUPYSCHED_HOME", str(home))
-        patch.delenv("JUPYSCHED_CPU_SLOTS", raising=False)
-        for name, value in machine.environ.items():
-            patch.setenv(name, value)
-        eventually(lambda: usable() == 3, within_s=120, what="three agents")
-        with Notebook("mig") as opened:
-            opened.run("%load_ext jupysched")
-            yield opened
-
-
-def usable() -> int:
-    with Client() as client:
-        return sum(1 for g in client.gpus() if not g.drained and not g.foreign)
+    with house_with_gpus(3, machine.environ), Notebook("mig") as opened:
+        opened.run("%load_ext jupysched")
+        yield opened
 
 
 def saw(notebook: Notebook, options: str) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from jupysched.client import Client
 from tests.cases.notebook import Notebook
+from tests.faults.on_gpus import house_with_gpus, usable_gpus
 from tests.faults.standing import text_of, wait_for_end
-from tests.leaks import temporary_home
 from tests.waiting import eventually
 
 pytestmark = [
@@ -20,20 +20,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def notebook() -> Iterator[Notebook]:
     """A notebook on this machine's GPUs, with an agent for each."""
-    pytest.importorskip("dask_cuda")
-    with temporary_home() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JUPYSCHED_HOME", str(home))
-        patch.delenv("JUPYSCHED_CPU_SLOTS", raising=False)
-        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        eventually(lambda: usable() > 0, within_s=120, what="the first agent")
-        with Notebook("gpu") as opened:
-            opened.run("%load_ext jupysched")
-            yield opened
-
-
-def usable() -> int:
-    with Client() as client:
-        return sum(1 for g in client.gpus() if g.kind != "cpu_slot" and not g.drained and not g.foreign)
+    with house_with_gpus(1), Notebook("gpu") as opened:
+        opened.run("%load_ext jupysched")
+        yield opened
 
 
 def test_gpus_are_found_with_names_memory_and_readings(notebook: Notebook) -> None:
@@ -80,7 +69,7 @@ def test_running_out_of_gpu_memory_is_called_that(notebook: Notebook) -> None:
 
 
 def test_a_gang_of_all_gpus_sees_them_all(notebook: Notebook) -> None:
-    every = eventually(usable, what="usable GPUs")
+    every = eventually(lambda: len(usable_gpus()), what="usable GPUs")
     seen = notebook.run(
         f"%%gpujob --gpus {every}\nimport os\nprint(os.environ['CUDA_VISIBLE_DEVICES'])", allow_stdin=True
     )
