@@ -62,8 +62,8 @@ class GpuMagics:
             )
         here = cell.current(self._shell)
         if asked.dry_run:
-            record, packed = dry_run(self._desk, asked, body, cell=here)
-            here.send("stream", {"name": "stdout", "text": preview.words(asked, record, packed)})
+            record, draft = dry_run(self._desk, asked, body, cell=here)
+            here.send("stream", {"name": "stdout", "text": preview.words(asked, record, draft.packed, draft.missing)})
             return
         waits = asked.wait or not here.keeps_late_output or bool(variables.is_on("JUPYSCHED_WAIT"))
         self._run(asked, body, here, waits=waits)

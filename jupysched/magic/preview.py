@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jupysched import phrases
 from jupysched.magic.args import Asked
 from jupysched.namespace.pack import Packed
 from jupysched.wire.records import JobRecord
 
+#: how the daemon says of a waiting job that nothing keeps it
+NOW = "starts now"
 
-def words(asked: Asked, record: JobRecord, packed: Packed) -> str:
+
+def words(asked: Asked, record: JobRecord, packed: Packed, nowhere: Sequence[str]) -> str:
     """All of it, for a cell."""
     lines = [head(asked, record)]
     if packed.report:
@@ -18,6 +23,8 @@ def words(asked: Asked, record: JobRecord, packed: Packed) -> str:
         lines += [f"  {p.name:<{width}}  {p.type_name:<{types}}  {phrases.size(p.nbytes)}" for p in packed.report]
     else:
         lines.append("No variable would travel.")
+    if nowhere:
+        lines.append(f"Nowhere to be found: {phrases.listed(list(nowhere))}. The job would end with a NameError.")
     back = list(asked.out_names) if asked.out_names is not None else sorted(packed.reads.stored)
     lines.append(
         f"Back would come: {phrases.listed(back, most=20) if back else 'nothing that it assigns'}"
@@ -35,6 +42,8 @@ def head(asked: Asked, record: JobRecord) -> str:
 
 def start(record: JobRecord) -> list[str]:
     """When it would start; nothing where that is not known."""
+    if record.why.startswith(NOW):
+        return ["It would start now."]
     soon = f"It should start about {phrases.clock(record.expected_start_at)}." if record.expected_start_at else ""
     place = f"It would be {phrases.ordinal(record.position)} in the queue." if record.position else ""
     why = f"{phrases.tidy(record.why)}." if record.why and (record.position or 0) > 1 else ""

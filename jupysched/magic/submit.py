@@ -15,6 +15,7 @@ from typing import Any
 
 from jupysched import places, spool, variables
 from jupysched.core.errors import BadRequest, ClusterError, DiskFull, UserError
+from jupysched.magic import missing
 from jupysched.magic.args import Asked
 from jupysched.magic.desk import AnyCell, Desk
 from jupysched.magic.job import Job
@@ -37,6 +38,8 @@ class Draft:
 
     spec: SpecRecord
     packed: Packed
+    #: names that the cell reads and nobody has
+    missing: list[str]
 
 
 def spec_of(asked: Asked, *, name: str, directory: Path, after: list[int], origin: dict[str, str]) -> SpecRecord:
@@ -128,7 +131,9 @@ def draft(
         packages=packed.packages,
     )
     spool.write_json(str(directory / spool.LAUNCH), {**launch, **(instead or {})})
-    return Draft(spec=spec, packed=packed)
+    transform = shell.transform_cell if shell is not None else None
+    nowhere = missing.names(source, desk.user_ns(), transform) if lent is None and instead is None else []
+    return Draft(spec=spec, packed=packed, missing=nowhere)
 
 
 @contextlib.contextmanager
@@ -178,7 +183,10 @@ def submit(
         directory=spec.directory,
         origin=spec.origin,
     )
-    return Job(record, desk=desk, sent=drafted.packed.sent, single=single)
+    job = Job(record, desk=desk, sent=drafted.packed.sent, single=single)
+    if drafted.missing:
+        job.facts.note(missing.sentence(drafted.missing, spec.after))
+    return job
 
 
 def _queue(desk: Desk, spec: SpecRecord) -> int:
@@ -192,12 +200,12 @@ def _queue(desk: Desk, spec: SpecRecord) -> int:
         raise
 
 
-def dry_run(desk: Desk, asked: Asked, source: str, *, cell: AnyCell | None) -> tuple[JobRecord, Packed]:
+def dry_run(desk: Desk, asked: Asked, source: str, *, cell: AnyCell | None) -> tuple[JobRecord, Draft]:
     """What would become of it; queues nothing and leaves no files. Raises what submit would raise."""
     with in_words():
         directory = places.new_job_directory()
         try:
             drafted = draft(desk, asked, source, directory, cell=cell, allow_stdin=False)
-            return desk.call(lambda client: client.dry_run(drafted.spec)), drafted.packed
+            return desk.call(lambda client: client.dry_run(drafted.spec)), drafted
         finally:
             shutil.rmtree(directory, ignore_errors=True)

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from jupysched import spool
+from jupysched.core import explain
 from jupysched.core.errors import BadRequest, ClusterError, DiskFull, TooManyGpus, UserError
+from jupysched.magic import preview
 from jupysched.magic import submit as submit_module
 from jupysched.magic.args import read_line
 from jupysched.magic.cell import PlainCell
@@ -74,6 +77,37 @@ def test_the_zygote_needs_only_what_this_cell_and_its_values_use(desk: Desk, twi
     assert preload("print(values)") == ["numpy"]
     assert "torch" in preload("print(net)")
     assert preload("from torch.nn import functional") == ["torch"]
+
+
+def test_names_that_nobody_has_are_told_when_the_job_is_queued(desk: Desk, twin: TwinDaemon) -> None:
+    desk.shell.run_cell("here = 1")
+    first = submitted(desk, "", "model = here")
+    twin.records[first.id] = first.record_at_submission
+    job = submitted(desk, f"--after {first.id}", "print(model, here, y)")
+    [note] = job.facts.notes
+    assert note.startswith("model and y were not in the notebook when this was queued. --after brings no variables: in")
+    assert note.endswith(f"the cell, jupysched.job({first.id}).result() has those of job {first.id}.")
+    assert submitted(desk, "", "print(y)").facts.notes == ["y was not in the notebook when this was queued."]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "print(here, len('x'), __name__, _)",
+        "import math\nmath.pi",
+        "def f(n): return 1 if n == 0 else n * f(n - 1)\nf(3)",
+        "[k for k in range(3)]\nfor i in range(3): pass\ni",
+        "from math import *\nsin(1)",
+        "%run -i script.py\nmade_there",
+        "exec('z = 1')\nz",
+        "try:\n    import nothing_of_the_kind as n\nexcept ImportError:\n    n = None\nn",
+        "display(here)",
+        "class A:\n    b = 1\n    c = b\nA.c",
+    ],
+)
+def test_names_that_may_be_there_are_not_told(desk: Desk, twin: TwinDaemon, cell: str) -> None:
+    desk.shell.run_cell("here = 1")
+    assert submitted(desk, "", cell).facts.notes == []
 
 
 def test_files_are_for_the_user_alone(desk: Desk, twin: TwinDaemon) -> None:
@@ -163,11 +197,28 @@ def test_an_interrupt_while_submitting_leaves_nothing_that_runs(
 
 def test_a_dry_run_tells_what_would_travel_and_leaves_nothing(desk: Desk, twin: TwinDaemon, home: Path) -> None:
     desk.shell.run_cell("x = [1, 2, 3]\nunused = 4")
-    record, packed = dry_run(desk, read_line("--dry-run"), "y = sum(x)", cell=PlainCell(desk.shell))
+    record, drafted = dry_run(desk, read_line("--dry-run"), "y = sum(x)", cell=PlainCell(desk.shell))
+    packed = drafted.packed
     assert record.id == 0
     assert [(part.name, part.type_name) for part in packed.report] == [("x", "list")]
     assert directories(home) == []
     assert not [r for r in twin.heard if isinstance(r, ask.Submit)]
+
+
+def test_a_dry_run_says_what_is_missing_and_that_nothing_keeps_the_job(desk: Desk, twin: TwinDaemon) -> None:
+    asked = read_line("--dry-run")
+    record, drafted = dry_run(desk, asked, "y = gone", cell=PlainCell(desk.shell))
+    now = structs.replace(record, position=1, why="starts now", expected_start_at="2026-11-30T14:05:00Z")
+    said = preview.words(asked, now, drafted.packed, drafted.missing)
+    assert "Nowhere to be found: gone. The job would end with a NameError.\n" in said
+    assert said.endswith("It would start now.\n")
+    assert "14:05" not in said
+    later = structs.replace(now, why="needs 1 GPU; none is free")
+    assert preview.start(later)[0].startswith("It would be 1st in the queue. It should start about ")
+
+
+def test_the_words_of_now_are_those_of_the_core() -> None:
+    assert preview.NOW == explain._STARTS
 
 
 def test_after_last_is_the_newest_job(desk: Desk, twin: TwinDaemon) -> None:

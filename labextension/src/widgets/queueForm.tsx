@@ -160,6 +160,9 @@ function Form(props: IFormProps): React.JSX.Element {
   );
 }
 
+/** How the daemon says of a waiting job that nothing keeps it. */
+const NOW = 'starts now';
+
 /** What the queue says of these options. */
 function Verdict(props: { model: JobsModel; line: string }): React.JSX.Element {
   const { texts } = useLab();
@@ -171,6 +174,13 @@ function Verdict(props: { model: JobsModel; line: string }): React.JSX.Element {
       model.dryRun(line).then(
         job => {
           if (!isOver) {
+            if (job.why.startsWith(NOW)) {
+              setSaid({
+                text: texts.__('It would start now.'),
+                isRefused: false
+              });
+              return;
+            }
             const place =
               job.position === null
                 ? ''
