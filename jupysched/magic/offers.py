@@ -17,6 +17,8 @@ class Offer(NamedTuple):
 
     verb: str
     label: str
+    #: what the label means, where it is an arrow
+    tip: str
     #: what stops a running job asks once
     asks: bool = False
 
@@ -39,10 +41,11 @@ _LABELS = {
     "release": "Release",
     "front": "To the front",
     "requeue": "Requeue",
-    "up": "Priority ↑",
-    "down": "Priority ↓",
-    "logs": "Logs",
+    "up": "↑",
+    "down": "↓",
+    "logs": "Log",
 }
+_TIPS = {"up": "Raise priority", "down": "Lower priority"}
 
 
 def offered(record: JobRecord) -> tuple[Offer, ...]:
@@ -50,7 +53,11 @@ def offered(record: JobRecord) -> tuple[Offer, ...]:
     if not record.mine or record.state not in set(JobState):
         return ()
     verbs = [verb for verb in _OF_STATE[JobState(record.state)] if _makes_sense(record, verb)]
-    return tuple(Offer(v, _LABELS[v], asks=is_holding(record) and v in ("cancel", "requeue")) for v in verbs)
+    labels = _LABELS if is_holding(record) else {**_LABELS, "requeue": "Queue again"}
+    return tuple(
+        Offer(v, labels[v], _TIPS.get(v, labels[v]), asks=is_holding(record) and v in ("cancel", "requeue"))
+        for v in verbs
+    )
 
 
 def _makes_sense(record: JobRecord, verb: str) -> bool:

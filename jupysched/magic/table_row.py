@@ -20,7 +20,9 @@ from jupysched.wire.records import JobRecord
 
 #: how long a button that asks waits for its second press
 ASK_S = 8.0
-_COLUMNS = "4em 12em 11em 7em 4.5em 6em minmax(8em,1fr)"
+_COLUMNS = "3em 11em 10.5em 6.5em 4.5em 5.5em minmax(9em,1fr)"
+#: what the columns need at the least; where the buttons leave less, they go below
+_LEAST = "650px"
 _GRID = f"display:grid;grid-template-columns:{_COLUMNS};gap:0 8px;font-size:12px;line-height:24px;overflow:hidden"
 
 
@@ -30,16 +32,22 @@ class Shared:
     def __init__(self) -> None:
         self.box = ipywidgets.Layout()
         self.line = ipywidgets.Layout(flex="1 1 auto", min_width="0")
+        self.row = ipywidgets.Layout(flex_flow="row wrap", justify_content="flex-end")
+        self.words = ipywidgets.Layout(flex=f"1 1 {_LEAST}", min_width="0")
         self.button = ipywidgets.Layout(
             width="auto", height="24px", margin="0 2px 0 0", padding="0 6px", flex="0 0 auto"
         )
         self.button_style = ipywidgets.ButtonStyle()
         self.text_style = ipywidgets.widgets.widget_string.HTMLStyle()
-        self.all = (self.box, self.line, self.button, self.button_style, self.text_style)
+        self.all = (self.box, self.line, self.row, self.words, self.button, self.button_style, self.text_style)
 
     def html(self, value: str = "") -> Any:
         """A place for text."""
         return ipywidgets.HTML(value, layout=self.line, style=self.text_style)
+
+    def words_of_a_row(self) -> Any:
+        """The same, beside buttons."""
+        return ipywidgets.HTML(layout=self.words, style=self.text_style)
 
 
 class Row:
@@ -49,13 +57,13 @@ class Row:
         self._press = press
         self._shared = shared
         self._lock = lock
-        self._line = shared.html()
+        self._line = shared.words_of_a_row()
         self._record: JobRecord | None = None
         self._offers: dict[str, Offer] = {}
         self._buttons: dict[str, Any] = {}
         #: the verb whose button has asked, and until when its second press counts
         self._asked: tuple[str, float] | None = None
-        self.box = ipywidgets.HBox([self._line], layout=shared.box)
+        self.box = ipywidgets.HBox([self._line], layout=shared.row)
 
     def show(self, record: JobRecord) -> None:
         """The job as it is now."""
@@ -69,6 +77,8 @@ class Row:
         # A button that stays is the same: a press that is on its way finds it.
         old, self._offers = self._buttons, offers
         self._buttons = {verb: old.get(verb) or self._button(record.id, offer) for verb, offer in offers.items()}
+        for verb, button in self._buttons.items():
+            button.description, button.tooltip = offers[verb].label, _tip(offers[verb], record.id)
         self.box.children = (self._line, *self._buttons.values())
         for verb in old.keys() - offers.keys():
             old[verb].close()
@@ -79,9 +89,9 @@ class Row:
             widget.close()
 
     def _button(self, number: int, offer: Offer) -> Any:
-        shared, tooltip = self._shared, f"{offer.label}: job {number}"
+        shared = self._shared
         button = ipywidgets.Button(
-            description=offer.label, tooltip=tooltip, layout=shared.button, style=shared.button_style
+            description=offer.label, tooltip=_tip(offer, number), layout=shared.button, style=shared.button_style
         )
         button.on_click(lambda _button: self._pressed(offer.verb))
         return button
@@ -106,6 +116,10 @@ class Row:
             return
         verb, self._asked = self._asked[0], None
         self._buttons[verb].description, self._buttons[verb].button_style = self._offers[verb].label, ""
+
+
+def _tip(offer: Offer, number: int) -> str:
+    return f"{offer.tip}: job {number}"
 
 
 def grid(words: Sequence[str], *, title: str = "", weight: str = "400") -> str:

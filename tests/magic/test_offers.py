@@ -52,3 +52,14 @@ def test_the_front_is_offered_to_who_is_not_there() -> None:
 def test_a_job_that_never_ran_has_no_log() -> None:
     never = JobRecord(id=1, user="ann", name="n", state="cancelled", mine=True, directory="/d")
     assert verbs(never) == ["requeue"]
+
+
+def test_words_are_those_of_the_sidebar() -> None:
+    def labels(state: str) -> dict[str, str]:
+        return {offer.verb: offer.label for offer in offered(a_job(state, position=2))}
+
+    assert (labels("running")["requeue"], labels("failed")["requeue"]) == ("Requeue", "Queue again")
+    assert {o.label: o.tip for o in offered(a_job("pending")) if o.verb in ("up", "down")} == {
+        "↑": "Raise priority",
+        "↓": "Lower priority",
+    }

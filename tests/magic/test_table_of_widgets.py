@@ -108,25 +108,25 @@ def test_its_buttons_do_what_they_say(front: FrontEnd) -> None:
 
     press(waiting, "Hold")
     reached(front, waiting, "held")
-    press(waiting, "Priority ↑")
+    press(waiting, "↑")
     front.listen_until(lambda: "high" in front.rows(table)[waiting][0], within_s=20, what="its priority is high")
-    front.listen_until(lambda: "Priority ↑" not in front.rows(table)[waiting][1], within_s=20, what="it is the highest")
+    front.listen_until(lambda: "↑" not in front.rows(table)[waiting][1], within_s=20, what="it is the highest")
     press(waiting, "Release")
     reached(front, waiting, "pending")
-    press(running, "Logs")
+    press(running, "Log")
     front.listen_until(lambda: "hello from the job" in front.text(table, 4), within_s=20, what="the log is shown")
-    press(running, "Logs")
+    press(running, "Log")
     front.listen_until(lambda: front.text(table, 4) == "", within_s=20, what="the log is shown no longer")
     press(running, "Cancel")
     front.listen_until(lambda: "Cancel? Press again" in front.rows(table)[running][1], within_s=20, what="it asks")
     assert state(running) == "running"
     press(running, "Cancel? Press again")
     front.listen_until(
-        lambda: set(front.rows(table)[running][1]) == {"Requeue", "Logs"},
+        lambda: set(front.rows(table)[running][1]) == {"Queue again", "Log"},
         within_s=40,
         what="it can only be queued again",
     )
-    press(running, "Requeue")
+    press(running, "Queue again")
     reached(front, running, "pending")
 
 
