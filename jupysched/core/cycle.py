@@ -127,10 +127,12 @@ class Cycle:
         merge = self.merge
         first = merge.heads[0]
         walk = Contest(self.state, self.order, self.room, self.now, first[:3])
-        while not walk.is_over and (head := merge.head()) is not None:
+        while walk.reach and (head := merge.head()) is not None:
             walk.settle_until(head[0], head[1], head[2])
             job = self.state.jobs[head[2]]
-            if self._is_bound(job):
+            if job.spec.request.gpus > walk.reach:
+                merge.close_wider(walk.reach)
+            elif self._is_bound(job):
                 merge.close_lane()
             elif self._start(job, self._place(job)) or walk.promise(job):
                 merge.take()

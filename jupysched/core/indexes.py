@@ -39,6 +39,7 @@ def reindex_job(state: State, old: Job | None, new: Job) -> None:
 def _go_on(state: State, old: Job, new: Job) -> None:
     """It holds what it held; only its state or times changed."""
     state.holding[new.id] = new
+    state.runners.changed(new)
     before, after = deadline_of(state, old), deadline_of(state, new)
     if before != after:
         if before is not None:
@@ -72,9 +73,7 @@ def join_lane(state: State, job: Job) -> None:
         )
         state.lanes[key] = lane
     entry = (order.key(state, job), job.since, job.id)
-    lane.entries.add(entry)
-    if job.spec.request.time_limit_s is not None:
-        lane.limits.add(job.spec.request.time_limit_s)
+    lane.add(entry, job.spec.request.time_limit_s)
     state.standing[job.id] = (lane, entry)
 
 
@@ -84,23 +83,20 @@ def leave_lane(state: State, job: Job) -> None:
     if stood is None:
         return
     lane, entry = stood
-    lane.entries.remove(entry)
-    if job.spec.request.time_limit_s is not None:
-        lane.limits.remove(job.spec.request.time_limit_s)
+    lane.remove(entry, job.spec.request.time_limit_s)
     if not lane.entries:
         del state.lanes[lane.key]
 
 
 def return_to_lane(state: State, job: Job, lane: Lane, entry: Entry) -> None:
     """Put it back exactly where it stood."""
-    state.lanes.setdefault(lane.key, lane).entries.add(entry)
-    if job.spec.request.time_limit_s is not None:
-        lane.limits.add(job.spec.request.time_limit_s)
+    state.lanes.setdefault(lane.key, lane).add(entry, job.spec.request.time_limit_s)
     state.standing[job.id] = (lane, entry)
 
 
 def rebuild_lanes(state: State) -> None:
     """The policy or the rules changed: everybody lines up anew."""
+    state.runners.begin_anew(state.holding.values())
     waiting = sorted(state.standing)
     state.lanes.clear()
     state.standing.clear()
@@ -116,6 +112,7 @@ def rebuild_deadlines(state: State) -> None:
 
 def _hold(state: State, job: Job) -> None:
     state.holding[job.id] = job
+    state.runners.changed(job)
     held = job.allocation
     if held is None:
         return
@@ -137,6 +134,7 @@ def _leave(state: State, job: Job) -> None:
         state.ledger.queued(scopes_of(job), -1)
     elif job.state in HOLDING:
         state.holding.pop(job.id, None)
+        state.runners.left(job.id)
         held = job.allocation
         if held is None:
             return

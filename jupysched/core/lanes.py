@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 
 from sortedcontainers import SortedList
 
@@ -45,6 +46,22 @@ class Lane:
     place: int = 0
     #: time limits of those that have one: if the shortest is too long for backfill, nobody need be looked at
     limits: SortedList = field(default_factory=SortedList)
+    #: the first of its entries
+    first: Entry | None = None
+
+    def add(self, entry: Entry, limit_s: float | None) -> None:
+        """A job joins it, with this time limit."""
+        self.entries.add(entry)
+        self.first = self.entries[0]
+        if limit_s is not None:
+            self.limits.add(limit_s)
+
+    def remove(self, entry: Entry, limit_s: float | None) -> None:
+        """It leaves."""
+        self.entries.remove(entry)
+        self.first = self.entries[0] if self.entries else None
+        if limit_s is not None:
+            self.limits.remove(limit_s)
 
 
 def lane_key(job: Job, split: int, *, by_user: bool) -> LaneKey:
@@ -59,8 +76,8 @@ def lane_key(job: Job, split: int, *, by_user: bool) -> LaneKey:
 
 
 RankOf = Callable[[Lane, Entry, Mapping[UserName, int]], Rank]
-#: (rank, since, job, sequence, lane, entry, the rest of the lane)
-Head = tuple[Rank, float, JobId, int, Lane, Entry, Iterator[Entry]]
+#: (rank, since, job, sequence, lane, entry, the rest of the lane if anybody of it was passed)
+Head = tuple[Rank, float, JobId, int, Lane, Entry, Iterator[Entry] | None]
 
 
 class Merge:
@@ -76,9 +93,9 @@ class Merge:
         self.taken: dict[UserName, int] = {}
         self.heads: list[Head] = []
         for number, lane in enumerate(lanes):
-            rest = iter(lane.entries)
-            entry = next(rest)
-            self.heads.append((rank_of(lane, entry, self.taken), entry[1], entry[2], number, lane, entry, rest))
+            entry = lane.first
+            if entry is not None:
+                self.heads.append((rank_of(lane, entry, self.taken), entry[1], entry[2], number, lane, entry, None))
         heapq.heapify(self.heads)
 
     def head(self) -> Head | None:
@@ -103,6 +120,8 @@ class Merge:
     def pass_over(self) -> None:
         """Leave the head where it waits, and look at the next of its lane."""
         _rank, _since, _job, number, lane, _entry, rest = self.heads[0]
+        if rest is None:
+            rest = islice(lane.entries, 1, None)
         entry = next(rest, None)
         if entry is None:
             heapq.heappop(self.heads)
@@ -113,3 +132,8 @@ class Merge:
     def close_lane(self) -> None:
         """Nothing like the head can start in this cycle."""
         heapq.heappop(self.heads)
+
+    def close_wider(self, gpus: int) -> None:
+        """Nor can anything that asks for more GPUs than these."""
+        self.heads = [head for head in self.heads if head[4].request.gpus <= gpus]
+        heapq.heapify(self.heads)

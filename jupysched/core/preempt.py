@@ -14,6 +14,7 @@ from jupysched.core.job import Job, JobId
 from jupysched.core.lanes import Rank
 from jupysched.core.placement import Room, fits_type, is_plain, parts_of, split_gang
 from jupysched.core.resources import GpuKind, NodeName, Request
+from jupysched.core.runners import Place
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState, Reason
 
@@ -27,17 +28,19 @@ class Yard:
     """GPUs of each node that are not free yet and would be: of jobs that are stopping, and of jobs not walked past."""
 
     coming: dict[NodeName, int] = field(default_factory=dict)
+    total: int = 0
 
-    def add(self, parts: Parts) -> None:
-        """Count a job's GPUs in."""
+    def add(self, parts: Parts, sign: int = 1) -> None:
+        """Count GPUs in, or out."""
         for name, count in parts:
-            self.coming[name] = self.coming.get(name, 0) + count
+            self.coming[name] = self.coming.get(name, 0) + sign * count
+            self.total += sign * count
 
 
 class Contest:
     """One walk. Started by the cycle when the head of the queue finds no free GPUs."""
 
-    def __init__(self, state: State, order: Policy, room: Room, now: float, head: tuple[Rank, float, JobId]) -> None:
+    def __init__(self, state: State, order: Policy, room: Room, now: float, head: Place) -> None:
         self.state, self.order, self.room, self.now = state, order, room, now
         self.yard = Yard()
         #: running jobs that may have to give way, best rank first
@@ -48,27 +51,19 @@ class Contest:
         self.gone: list[Running] = []
         self._line_up(head)
 
-    def _line_up(self, head: tuple[Rank, float, JobId]) -> None:
+    def _line_up(self, head: Place) -> None:
         """Those that rank behind the head of the queue; all others keep what they have."""
-        order, state, now = self.order, self.state, self.now
-        running_rank, may_stop = order.running_rank, order.may_stop
-        first, stopping = head[0], JobState.STOPPING
-        for job in state.holding.values():
-            held = job.allocation
-            if held is None:
-                continue
-            if job.state is stopping:
-                if held.gpu_memory_bytes is None:
-                    self.yard.add(parts_of(state, held))
-                continue
-            rank = running_rank(state, job, now)
-            if rank < first or held.gpu_memory_bytes is not None or (rank, job.since, job.id) < head:
-                continue
-            if may_stop(state, job, now):
-                parts = parts_of(state, held)
-                self.running.append((rank, job.since, job.id, parts))
+        state, now, may_stop = self.state, self.now, self.order.may_stop
+        runners = state.look_at_runners(now)
+        for job in runners.stopping.values():
+            if job.allocation is not None:
+                self.yard.add(parts_of(state, job.allocation))
+        for rank, since, job_id in runners.behind(head):
+            job = state.holding[job_id]
+            if job.allocation is not None and may_stop(state, job, now):
+                parts = parts_of(state, job.allocation)
+                self.running.append((rank, since, job_id, parts))
                 self.yard.add(parts)
-        self.running.sort()
 
     def settle_until(self, rank: Rank, since: float, job_id: JobId) -> None:
         """Running jobs that rank ahead of this one keep their GPUs, or give way to those ahead of them."""
@@ -84,8 +79,7 @@ class Contest:
         coming = self.yard.coming
         parts = entry[3]
         if all(coming.get(name, 0) >= count for name, count in parts):
-            for name, count in parts:
-                coming[name] -= count
+            self.yard.add(parts, -1)
         else:
             self.gone.append(entry)
 
@@ -96,9 +90,9 @@ class Contest:
         self.running.clear()
 
     @property
-    def is_over(self) -> bool:
-        """Is there nothing left that could be given to anybody?"""
-        return not self.room.total and not any(self.yard.coming.values())
+    def reach(self) -> int:
+        """GPUs that could still be given to anybody."""
+        return self.room.total + self.yard.total
 
     def promise(self, job: Job) -> bool:
         """Keep GPUs for a job that finds too few free ones: those that are free there, and some that will be."""
@@ -111,7 +105,7 @@ class Contest:
         for name, count in parts:
             free = len(self.room.free.get(name, ()))
             self.room.withhold(name, min(free, count))
-            self.yard.coming[name] = self.yard.coming.get(name, 0) - max(0, count - free)
+            self.yard.add([(name, max(0, count - free))], -1)
             self.for_whom[name] = job
         return True
 

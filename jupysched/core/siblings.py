@@ -55,6 +55,8 @@ class Siblings:
     #: when the newest job of a user and width came, and the burst that it belongs to
     newest: dict[tuple[UserName, int], tuple[float, Burst]] = field(default_factory=dict)
     bursts: int = 0
+    #: jobs of any burst that came to their own end
+    ends: int = 0
 
     def came(self, job: Job) -> None:
         """A job was submitted."""
@@ -73,6 +75,7 @@ class Siblings:
             return
         if is_end:
             burst.ended += 1
+            self.ends += 1
             burst.logs += math.log(max(1.0, job.attained_s))
         else:
             burst.most_s = max(burst.most_s, job.attained_s)

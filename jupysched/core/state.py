@@ -5,7 +5,7 @@ Records (Job, Gpu, Node) are immutable values; the dictionaries that hold them a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, LaneKey, Merge, Passing, Rank
 from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.rules import Rules
+from jupysched.core.runners import Runners
 from jupysched.core.siblings import Siblings
 from jupysched.core.states import HOLDING, JobState
 from jupysched.core.usage import Ledger
@@ -41,6 +42,8 @@ class State:
     hopeless: set[JobId] = field(default_factory=set)
     #: jobs that hold an allocation, in the order of their grants
     holding: dict[JobId, Job] = field(default_factory=dict)
+    #: those of them that may have to give way, by rank; asked by way of look_at_runners
+    runners: Runners = field(default_factory=Runners, compare=False, repr=False)
     #: (time at which its limit runs out, job) of those that run
     deadlines: SortedList = field(default_factory=SortedList)
     #: job -> jobs that named it in --after and are not ended
@@ -104,6 +107,18 @@ class State:
             return order.rank(self, lane, entry, taken, now)
 
         return Merge(self.lanes.values(), rank_of, moves=order.moves)
+
+    def look_at_runners(self, now: float) -> Runners:
+        """The jobs that run, by the rank that the policy gives them now."""
+        order = self.order
+        if order is not None:
+            self.runners.look_again(
+                self.holding,
+                order.stirred(self),
+                lambda job: (order.running_rank(self, job, now), order.running_until(self, job, now)),
+                now,
+            )
+        return self.runners
 
     def position(self, job: JobId) -> int | None:
         """1 for the head of the queue; None if the job does not wait for GPUs."""
@@ -176,6 +191,14 @@ class Policy(Protocol):
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """Where a running job stands among those that wait; asked only of policies that preempt."""
+        ...
+
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        """Until when it stands there, if nothing happens to it."""
+        ...
+
+    def stirred(self, state: State) -> Iterable[JobId]:
+        """Running jobs whose rank was changed by what happened to others since this was asked last."""
         ...
 
     def may_stop(self, state: State, job: Job, now: float) -> bool:

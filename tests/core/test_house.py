@@ -244,6 +244,21 @@ class House(RuleBasedStateMachine):
                 assert told.sentence
                 assert told.reason is not None
 
+    @rule()
+    def those_that_run_stand_where_they_would_if_all_were_ranked_anew(self):
+        state, order, now = self.state, self.state.order, self.now
+        runners = state.look_at_runners(now)
+        whole = {j.id: j for j in state.holding.values() if j.allocation and j.allocation.gpu_memory_bytes is None}
+        assert set(runners.stopping) == {j for j, job in whole.items() if job.state is JobState.STOPPING}
+        assert set(runners.places) == set(whole) - set(runners.stopping)
+        assert sorted(runners.places.values()) == list(runners.ranked)
+        if self.policy != "adaptive":  # its ranks are good enough for a while
+            assert [r for r, _, j in runners.ranked] == [
+                order.running_rank(state, whole[j], now) for _, _, j in runners.ranked
+            ]
+        due = runners.next_due()
+        assert due is None or due > now
+
     @invariant()
     def nobody_hides_who_ranks_ahead_in_a_lane(self):
         # Else one who should give way is granted anew before the one for whom it was stopped, for ever.

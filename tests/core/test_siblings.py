@@ -84,3 +84,14 @@ def test_without_learning_bursts_count_for_nothing():
     applied(state, 1)
     assert order(state, 50_000) == [2, 3]
     assert NOTHING_KNOWN.effort_at(0) > 0
+
+
+def test_a_siblings_end_moves_those_that_still_run_at_once():
+    state = a_state(
+        ev.PolicySet(at=0, by="root", name="adaptive", settings={"min_run_s": "0"}), joined("n1", 2), asked(1), asked(2)
+    )
+    applied(state, 0)
+    before = state.look_at_runners(100).places[JobId(2)]
+    ended(state, 1, 101)
+    after = state.look_at_runners(101).places[JobId(2)]
+    assert after[0] != before[0]

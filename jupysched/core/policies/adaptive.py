@@ -8,7 +8,7 @@ has waited too long, by what has become usual here, goes first, the longest wait
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jupysched.core.history import NOTHING_KNOWN, Outlook, bin_of
 from jupysched.core.job import Job, JobId, Kind, UserName, kinds_of
@@ -22,6 +22,8 @@ from jupysched.core.usage import DAY_S
 _BINS = 1000
 #: seconds for which it is good enough to know how far the siblings that run have come
 _STALE_S = 60.0
+#: a burst is looked at again when a tenth more of it has ended
+_MORE = 1.1
 
 
 class Adaptive(Order):
@@ -50,8 +52,10 @@ class Adaptive(Order):
         #: how far the running job of each burst that has come farthest has come, and when that was found
         self._farthest: dict[int, float] = {}
         self._looked_at = float("-inf")
-        #: ranks that were found a moment ago: the job and its burst as they were, until when they are good enough
-        self._ranks: dict[JobId, tuple[Job, float, Burst, int, Rank]] = {}
+        self._ends_seen = 0
+        #: ranks that were found a moment ago: the job as it was, until when and until how many of its burst have ended they
+        #: are good enough
+        self._ranks: dict[JobId, tuple[Job, float, Burst, float, Rank]] = {}
 
     def key(self, state: State, job: Job) -> float:
         """First come, first served among those that have come as far; who has waited longest stands first."""
@@ -66,17 +70,31 @@ class Adaptive(Order):
         """Expected effort in GPU-seconds, behind those who have waited too long."""
         job = state.jobs[entry[2]]
         known = self._ranks.get(job.id)
-        if known is not None and known[0] is job and known[1] > now and known[2].ended == known[3]:
+        if known is not None and known[0] is job and known[1] > now and known[2].ended <= known[3]:
             return known[4]
         return self._found(state, job, job.attained_s, now, 1.0, self.quantum_s)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """The same, at a third of the effort; looked at again when it has come further by the tenth of a doubling."""
         known = self._ranks.get(job.id)
-        if known is not None and known[0] is job and known[1] > now and known[2].ended == known[3]:
+        if known is not None and known[0] is job and known[1] > now and known[2].ended <= known[3]:
             return known[4]
         attained = job.attained_s + (now - job.started_at if job.started_at is not None else 0.0)
         return self._found(state, job, attained, now, self.margin, max(_STALE_S, attained * 0.07))
+
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        """For as long as its rank was found good enough, and nobody asks before it may be stopped."""
+        known = self._ranks.get(job.id)
+        good = known[1] if known is not None and known[0] is job else now
+        return good if job.granted_at is None else max(good, job.granted_at + self.min_run_s)
+
+    def stirred(self, state: State) -> Iterable[JobId]:
+        """Those of a burst of which another came to its end."""
+        if self._ends_seen == state.siblings.ends:
+            return []
+        self._ends_seen = state.siblings.ends
+        known = ((job, self._ranks.get(job)) for job in state.runners.places)
+        return [job for job, its in known if its is not None and its[2].ended > its[3]]
 
     def _found(self, state: State, job: Job, attained: float, now: float, margin: float, good_for_s: float) -> Rank:
         waited = now - job.since - attained
@@ -88,7 +106,7 @@ class Adaptive(Order):
         if len(self._ranks) > 2 * (len(state.holding) + len(state.standing)) + 100:
             self._ranks = {j: k for j, k in self._ranks.items() if j in state.holding or j in state.standing}
         burst = state.siblings.of.get(job.id, ALONE)
-        self._ranks[job.id] = (job, now + good_for_s, burst, burst.ended, rank)
+        self._ranks[job.id] = (job, now + good_for_s, burst, burst.ended * _MORE, rank)
         return rank
 
     def _effort(self, state: State, job: Job, attained: float, now: float) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import inf
 
-from jupysched.core.job import Job, UserName
+from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.state import State
 
@@ -52,6 +53,15 @@ class Order:
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
         """Ahead of all who wait."""
         return (float("-inf"),)
+
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        """For ever where nothing but what happens to it moves it; a policy that ranks running jobs by more says until when,
+        or is asked in each cycle."""
+        return inf if type(self).running_rank is Order.running_rank else now
+
+    def stirred(self, state: State) -> Iterable[JobId]:
+        """Nobody."""
+        return ()
 
     def may_stop(self, state: State, job: Job, now: float) -> bool:
         """Not within min_run_s of its grant, and not more than so many times."""

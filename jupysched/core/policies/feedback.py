@@ -64,16 +64,17 @@ class Feedback(Order):
         ran = now - job.started_at if job.started_at is not None else 0.0
         return (self.level_of((job.attained_s + ran) * job.spec.request.gpus), 0)
 
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        """Until it sinks."""
+        gpus = job.spec.request.gpus
+        if job.started_at is None or not gpus:
+            return inf
+        level = self.level_of((job.attained_s + now - job.started_at) * gpus)
+        return job.started_at + self.levels[level] / gpus - job.attained_s if level < len(self.levels) else inf
+
     def next_change(self, state: State, now: float) -> float | None:
         """When the next running job sinks, or the next that waits is lifted."""
-        wake: float | None = None
-        for job in state.holding.values():
-            gpus = job.spec.request.gpus
-            if job.started_at is None or not gpus:
-                continue
-            level = self.level_of((job.attained_s + now - job.started_at) * gpus)
-            if level < len(self.levels):
-                wake = earliest(wake, job.started_at + self.levels[level] / gpus - job.attained_s)
+        wake = state.look_at_runners(now).next_due()
         if self.promote:
             for lane in state.lanes.values():
                 # The next that will be lifted stands behind those that have been.

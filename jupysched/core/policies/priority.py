@@ -6,6 +6,7 @@ of age. A running job keeps the class it was granted in, so only a higher one ev
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 from jupysched.core.job import Job, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
@@ -47,6 +48,10 @@ class PriorityOrder(Order):
         """Ahead of all of the class in which it was granted."""
         granted = job.granted_at if job.granted_at is not None else now
         return (self._class(job.priority.rank, granted - job.since), float("-inf"))
+
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        """For as long as it runs."""
+        return inf
 
     def next_change(self, state: State, now: float) -> float | None:
         """When the first that waits rises by a class."""
