@@ -20,10 +20,13 @@ from jupysched.wire.records import JobRecord
 
 #: how long a button that asks waits for its second press
 ASK_S = 8.0
-_COLUMNS = "3em 11em 10.5em 6.5em 4.5em 5.5em minmax(9em,1fr)"
+#: of the columns; the last has the rest, and goes below where that is too little
+_WIDTHS = ("3em", "11em", "10.5em", "6.5em", "4.5em", "6em")
+_LAST = "1 1 11em"
+#: as wide as there is room, however long its words are
+_LINE = "display:flex;flex-wrap:wrap;gap:0 8px;font-size:12px;line-height:24px;width:0;min-width:100%"
 #: what the columns need at the least; where the buttons leave less, they go below
-_LEAST = "650px"
-_GRID = f"display:grid;grid-template-columns:{_COLUMNS};gap:0 8px;font-size:12px;line-height:24px;overflow:hidden"
+_LEAST = "680px"
 
 
 class Shared:
@@ -126,8 +129,8 @@ def grid(words: Sequence[str], *, title: str = "", weight: str = "400") -> str:
     """Words in the columns of the table; what has no room is in the title, a name whole."""
     titles = [title if title and place == 1 else word for place, word in enumerate(words)]
     cells = "".join(
-        f'<span style="overflow:hidden;text-overflow:ellipsis;white-space:nowrap" title="{escape(phrases.tidy(full)[:400])}">'
-        f"{look.text(word)}</span>"
-        for word, full in zip(words, titles, strict=True)
+        f'<span style="flex:{basis};overflow:hidden;text-overflow:ellipsis;white-space:nowrap" '
+        f'title="{escape(phrases.tidy(full)[:400])}">{look.text(word)}</span>'
+        for word, full, basis in zip(words, titles, (*(f"0 0 {width}" for width in _WIDTHS), _LAST), strict=True)
     )
-    return f'<div style="{_GRID};font-weight:{weight}">{cells}</div>'
+    return f'<div style="{_LINE};font-weight:{weight}">{cells}</div>'
