@@ -2,18 +2,20 @@
 
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
-export const JOBS_ARGS = {
-  args: {
-    type: 'object',
-    properties: {
-      jobs: {
-        type: 'array',
-        items: { type: 'number' },
-        description: 'Ids of jobs; without it, the jobs chosen in the sidebar'
+/** `{ jobs: number[] }`, and what they are for. */
+export const jobsArgs = (description: string) =>
+  ({
+    args: {
+      type: 'object',
+      properties: {
+        jobs: { type: 'array', items: { type: 'number' }, description }
       }
     }
-  }
-} as const;
+  }) as const;
+
+export const JOBS_ARGS = jobsArgs(
+  'Ids of jobs; without it, the jobs chosen in the sidebar'
+);
 
 export const NO_ARGS = { args: { type: 'object', properties: {} } } as const;
 

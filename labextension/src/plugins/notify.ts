@@ -18,6 +18,7 @@ import { duration, where } from '../model/format';
 import type { IJobChange } from '../model/jobs';
 import { isOwn } from '../model/list';
 import { tidy } from '../model/text';
+import { Together } from '../model/together';
 import { IJobsModel } from '../tokens';
 
 interface IWishes {
@@ -61,14 +62,17 @@ export const notify: JupyterFrontEndPlugin<void> = {
       settings.changed.connect(read);
     });
     const title = new TabTitle();
+    const together = new Together(standsMs);
+    const shown = new Map<string, string>();
     model.jobChanged.connect((_, change) => {
       const said = words(change, model.view.me, wishes, texts);
       if (said === null) {
         return;
       }
       const { job } = change;
-      LabNotification.emit(said.text, said.kind, {
-        autoClose: said.kind === 'error' ? 15_000 : 5000,
+      const before = together.add(said.kind, Date.now());
+      const options = {
+        autoClose: standsMs(said.kind),
         actions: [
           {
             label: texts.__('Go to cell'),
@@ -81,7 +85,29 @@ export const notify: JupyterFrontEndPlugin<void> = {
               void app.commands.execute(CommandIDs.showLog, { jobs: [job.id] })
           }
         ]
-      });
+      };
+      const message =
+        before === 0
+          ? said.text
+          : texts._n(
+              '%2 (and 1 more just before)',
+              '%2 (and %1 more just before)',
+              before,
+              said.text
+            );
+      const last = shown.get(said.kind);
+      const isJoined =
+        before > 0 &&
+        last !== undefined &&
+        LabNotification.update({
+          id: last,
+          message,
+          type: said.kind,
+          ...options
+        });
+      if (!isJoined) {
+        shown.set(said.kind, LabNotification.emit(message, said.kind, options));
+      }
       if (document.hidden) {
         title.count();
         if (
@@ -95,6 +121,9 @@ export const notify: JupyterFrontEndPlugin<void> = {
     });
   }
 };
+
+/** How long a message is seen. */
+const standsMs = (kind: string): number => (kind === 'error' ? 15_000 : 5000);
 
 interface ISaid {
   text: string;

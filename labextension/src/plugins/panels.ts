@@ -19,6 +19,7 @@ import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs, DOMAIN, PluginIDs } from '../ids';
 import { gpuIcon, lossIcon, queueIcon } from '../icons';
+import { idsOf, jobsArgs, NO_ARGS } from '../model/args';
 import { ISidebarModel } from '../tokens';
 import { PanelFrame } from '../widgets/panelFrame';
 
@@ -90,11 +91,7 @@ export const panels: JupyterFrontEndPlugin<void> = {
         namespace: `jupysched-${panel.path}`
       });
       const jobsOf = (args: ReadonlyPartialJSONObject): number[] =>
-        panel.path !== 'loss'
-          ? []
-          : Array.isArray(args['jobs'])
-            ? args['jobs'].map(Number)
-            : [...sidebar.chosen];
+        panel.path === 'loss' ? [...idsOf(args, sidebar.chosen)] : [];
       app.commands.addCommand(panel.command, {
         label: panel.label,
         icon: panel.icon,
@@ -131,18 +128,12 @@ export const panels: JupyterFrontEndPlugin<void> = {
           }
           app.shell.activateById(widget.id);
         },
-        describedBy: {
-          args: {
-            type: 'object',
-            properties: {
-              jobs: {
-                type: 'array',
-                items: { type: 'number' },
-                description: 'Jobs whose loss is shown'
-              }
-            }
-          }
-        }
+        describedBy:
+          panel.path === 'loss'
+            ? jobsArgs(
+                'Jobs whose loss is shown; without it, those chosen in the sidebar'
+              )
+            : NO_ARGS
       });
       palette?.addItem({ command: panel.command, category: texts.__('GPU') });
       launcher?.add({
