@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import select
+import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,8 +50,6 @@ ANSWERS: dict[type[ask.Ask], Any] = {
     ask.Reservations: list[ReservationRecord],
     ask.Shutdown: bool,
 }
-#: a second one would mean more than the first: another job, a harsher stop, a refusal of what was done
-NEVER_TWICE = (ask.Submit, ask.Cancel, ask.Requeue, ask.Release, ask.Shutdown)
 _decoders = {kind: msgspec.msgpack.Decoder(answer) for kind, answer in ANSWERS.items()}
 
 
@@ -111,13 +110,14 @@ class Client:
         except ConnectionError as error:
             self.close()
             # It may have been taken before the daemon went, unless not even all of it was sent.
-            if is_last or (is_sent and isinstance(request, NEVER_TWICE)):
+            again = ask.to_send_again(request) if is_sent else request
+            if is_last or again is None:
                 raise errors.DaemonMissing(
                     "The daemon went away while it was asked.", hint="Look at `jupysched queue` before you try again."
                 ) from error
             if self._start:
                 ensure_daemon(self._path)
-            return self._call(request, is_last=True)
+            return self._call(again, is_last=True)
         except TimeoutError as error:
             self.close()
             raise errors.DaemonMissing(f"The daemon did not answer within {self._timeout_s:g} s.") from error
@@ -156,7 +156,7 @@ class Client:
 
     def submit(self, *specs: ask.SpecRecord) -> list[int]:
         """Ids of the jobs, durable when this returns. All are accepted or none."""
-        return self.call(ask.Submit(jobs=list(specs)))  # type: ignore[no-any-return]
+        return self.call(ask.Submit(jobs=list(specs), key=uuid.uuid4().hex))  # type: ignore[no-any-return]
 
     def dry_run(self, spec: ask.SpecRecord) -> JobRecord:
         """What would become of it; queues nothing. Raises what submit would raise."""
@@ -238,7 +238,10 @@ class Client:
 
 
 class AsyncClient:
-    """For event loops. One connection; `watch` yields pushes until it is lost."""
+    """For event loops. One connection; `watch` yields pushes until it is lost.
+
+    Asks nothing again: who watches must hear that a connection is lost, with what was not told over it, and all of its
+    callers begin anew then; in a page the queue is shown as down for that moment, and a click that failed in it says so."""
 
     def __init__(self, *, socket: Path | None = None) -> None:
         self._socket = socket

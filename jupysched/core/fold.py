@@ -99,6 +99,8 @@ def _submitted(state: State, event: ev.Submitted) -> None:
         queued_at=event.at,
     )
     state.siblings.came(job)
+    if (sent := event.spec.submission) is not None:
+        state.submissions[event.spec.uid, sent.key] = range(event.job, event.job + sent.jobs)
     request = event.spec.request
     state.mix.came(want_of(request, 0 if request.nodes else state.widest_node()))
     reindex_job(state, None, job)

@@ -204,7 +204,9 @@ def remove_job(state: State, job_id: JobId) -> None:
     """Forget an ended job; one that others still wait for is kept, so that its failure is not forgotten with it."""
     if state.dependents.get(job_id):
         return
-    del state.jobs[job_id]
+    spec = state.jobs.pop(job_id).spec
+    if spec.submission is not None:
+        state.submissions.pop((spec.uid, spec.submission.key), None)
     state.siblings.forget(job_id)
     state.dependents.pop(job_id, None)
 

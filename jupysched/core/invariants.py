@@ -18,6 +18,7 @@ def broken(state: State) -> list[str]:
         *_gpus(state),
         *_queue(state),
         *_accounts(state),
+        *_submissions(state),
     ]
 
 
@@ -90,6 +91,12 @@ def _accounts(state: State) -> Iterator[str]:
         node = state.nodes.get(name)
         if node is not None and state.cpus_held[name] > node.cpus:
             yield f"node {name} has {node.cpus} cores and {state.cpus_held[name]} are granted"
+
+
+def _submissions(state: State) -> Iterator[str]:
+    sent = {(j.spec.uid, s.key): range(j.id, j.id + s.jobs) for j in state.jobs.values() if (s := j.spec.submission)}
+    if sent != state.submissions:
+        yield f"jobs came in {sent}, and what was taken is {state.submissions}"
 
 
 def check(state: State) -> None:

@@ -30,6 +30,15 @@ class Priority(StrEnum):
 _RANKS = {"high": 0, "normal": 1, "low": 2}
 
 
+class Submission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Jobs that came in one message. However often it is sent, they are taken once."""
+
+    #: the client's random word for it, its user's own
+    key: str
+    #: how many jobs, numbered from the first on
+    jobs: int = 1
+
+
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the user asked for; never changes after submission."""
 
@@ -47,6 +56,8 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: where it came from: notebook path, cell id, kernel id, digest of the cell; opaque to core
     origin: dict[str, str] = {}
     groups: tuple[str, ...] = ()
+    #: what it came in; of the others that came with it: None
+    submission: Submission | None = None
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -72,6 +72,8 @@ class State:
     #: the policy itself, made from its name and settings by fold
     order: Policy | None = field(default=None, compare=False, repr=False)
     next_id: int = 1
+    #: (user id, key) of a submission -> its jobs, as long as the first of them is kept
+    submissions: dict[tuple[int, str], range] = field(default_factory=dict)
     #: events folded so far, and when the newest happened
     version: int = 0
     now: float = 0.0

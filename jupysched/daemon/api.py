@@ -15,7 +15,7 @@ from jupysched.core import events as ev
 from jupysched.core import front
 from jupysched.core.errors import BadRequest, NotYours, UserError, WrongState
 from jupysched.core.events import Event
-from jupysched.core.job import Job, JobId, Priority
+from jupysched.core.job import Job, JobId, Priority, Submission
 from jupysched.core.resources import Gpu, GpuId, GpuKind
 from jupysched.core.state import State
 from jupysched.core.states import ENDED, HOLDING, JobState, Reason
@@ -136,12 +136,17 @@ class Api:
 
     def _submit(self, person: Person, request: ask.Submit) -> list[int]:
         state, at = self.loop.state, self.loop.now()
+        if known := submission.taken(state, person, request):
+            return known
         events: list[Event] = []
         first = state.next_id
+        # Of the first job alone: it is durable with all of them or not at all, and forgotten with it.
+        sent = Submission(key=request.key, jobs=len(request.jobs)) if request.key else None
         submission.check_count(state, person, len(request.jobs), self.settings.most_pending_per_user)
         for offset, spec in enumerate(request.jobs):
             job_id = JobId(first + offset)
-            events.append(ev.Submitted(at=at, job=job_id, spec=submission.accept(state, person, spec)))
+            accepted = submission.accept(state, person, spec, sent if job_id == first else None)
+            events.append(ev.Submitted(at=at, job=job_id, spec=accepted))
             if spec.hold:
                 events.append(ev.HoldAsked(at=at, job=job_id, by=person.name))
         self.loop.record(*events)
@@ -190,11 +195,11 @@ class Api:
         """What the request makes true of one job by itself. Raises WrongState, NotYours, BadRequest."""
         match request:
             case ask.Cancel():
-                return self._cancel(person, job)
+                return self._cancel(person, job, again=request.again)
             case ask.Hold():
                 return self._hold(person, job)
             case ask.Release():
-                return self._release(person, job)
+                return self._release(person, job, again=request.again)
             case ask.Requeue():
                 return self._requeue(person, job)
             case ask.SetPriority():
@@ -204,8 +209,10 @@ class Api:
                     raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be moved to the front.")
                 return []
 
-    def _cancel(self, person: Person, job: Job) -> list[Event]:
+    def _cancel(self, person: Person, job: Job, *, again: bool) -> list[Event]:
         by_admin = person.uid != job.spec.uid
+        if again and job.state is JobState.STOPPING and job.after_stop is JobState.CANCELLED:
+            return []
         if job.state in HOLDING:
             reason = Reason.CANCELLED_BY_ADMIN if by_admin else Reason.CANCELLED_BY_USER
             return [self._stop(job, reason, then=JobState.CANCELLED, detail=person.name)]
@@ -225,7 +232,9 @@ class Api:
             raise WrongState(f"Job {job.id} {_stands(job)}; only a pending job can be held.")
         return [ev.HoldAsked(at=self.loop.now(), job=job.id, by=person.name, admin=person.uid != job.spec.uid)]
 
-    def _release(self, person: Person, job: Job) -> list[Event]:
+    def _release(self, person: Person, job: Job, *, again: bool) -> list[Event]:
+        if again and job.state is not JobState.HELD:
+            return []
         if job.state is not JobState.HELD:
             raise WrongState(f"Job {job.id} {_stands(job)}; only a held job can be released.")
         if job.reason is Reason.HELD_BY_ADMIN and not person.is_admin:

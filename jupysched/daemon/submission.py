@@ -8,7 +8,7 @@ import stat
 from jupysched.core import events as ev
 from jupysched.core.errors import BadDependency, BadRequest, OverLimit, TooManyGpus
 from jupysched.core.fold import fold
-from jupysched.core.job import JobId, JobSpec, Priority, UserName
+from jupysched.core.job import JobId, JobSpec, Priority, Submission, UserName
 from jupysched.core.limits import refusal
 from jupysched.core.resources import GpuKind, Request
 from jupysched.core.state import State
@@ -17,7 +17,7 @@ from jupysched.daemon.auth import Person
 from jupysched.daemon.views import job_record
 from jupysched.phrases import size
 from jupysched.wire.records import JobRecord, RequestRecord
-from jupysched.wire.requests import SpecRecord
+from jupysched.wire.requests import SpecRecord, Submit
 
 MOST_NAME = 200
 
@@ -38,7 +38,15 @@ def check_count(state: State, person: Person, more: int, most: int) -> None:
             raise BadRequest(f"{waiting} of your jobs wait already; at most {most} may.")
 
 
-def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
+def taken(state: State, person: Person, request: Submit) -> list[int]:
+    """The jobs of this submission, if it came before; else none. Raises BadRequest if another one had its key."""
+    jobs = state.submissions.get((person.uid, request.key), range(0))
+    if jobs and len(jobs) != len(request.jobs):
+        raise BadRequest(f"Another submission had the key {request.key!r}, of {len(jobs)} jobs.")
+    return list(jobs)
+
+
+def accept(state: State, person: Person, record: SpecRecord, submission: Submission | None = None) -> JobSpec:
     """Raises BadRequest, TooManyGpus, BadDependency, OverLimit."""
     name = record.name.strip() or "cell"
     spec = JobSpec(
@@ -52,6 +60,7 @@ def accept(state: State, person: Person, record: SpecRecord) -> JobSpec:
         directory=_directory(person, record.directory),
         origin=record.origin,
         groups=person.groups,
+        submission=submission,
     )
     refused = refusal(state, spec, spec.priority)
     if refused is not None:

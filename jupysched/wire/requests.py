@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from jupysched.wire.records import RequestRecord
@@ -29,9 +31,11 @@ class SpecRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Submit(Ask, tag="submit"):
-    """Answer: list of job ids. All are accepted, or none."""
+    """Answer: list of job ids. All are accepted, or none. With a key, a random word of the client's own: what is sent twice is
+    accepted once, and both are answered alike."""
 
     jobs: list[SpecRecord]
+    key: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
 class DryRun(Ask, tag="dry_run"):
@@ -60,9 +64,11 @@ class Gpus(Ask, tag="gpus"):
 
 
 class Cancel(Ask, tag="cancel"):
-    """Answer: list of JobRecord."""
+    """Answer: list of JobRecord. Of a job that is being stopped a second one is harsher, unless it says that it is the first,
+    sent `again`."""
 
     jobs: list[int]
+    again: bool = False
 
 
 class Hold(Ask, tag="hold"):
@@ -72,9 +78,10 @@ class Hold(Ask, tag="hold"):
 
 
 class Release(Ask, tag="release"):
-    """Answer: list of JobRecord."""
+    """Answer: list of JobRecord. A job that is not held is refused, unless this was sent before and is sent `again`."""
 
     jobs: list[int]
+    again: bool = False
 
 
 class Requeue(Ask, tag="requeue"):
@@ -203,3 +210,21 @@ Request = (
     | History
     | Shutdown
 )
+
+
+def to_send_again(request: Request) -> Request | None:
+    """What to ask of the next daemon if nobody knows whether the last one heard the request; None: it must not be asked.
+
+    Most verbs make something so, and it is so however often they are sent. A submission is known by its key. A cancel or
+    release says that it is the same one: else the second would cut a running job's notice short, or be refused for what the
+    first did. A requeue cannot: the first may have stopped an attempt, and the second would stop the one that followed. And
+    who ends a daemon does not mean the next one."""
+    match request:
+        case Submit():
+            return request if request.key else None
+        case Cancel() | Release():
+            return msgspec.structs.replace(request, again=True)
+        case Requeue() | Shutdown():
+            return None
+        case _:
+            return request

@@ -6,7 +6,7 @@ from jupysched.core import events as ev
 from jupysched.core.actions import Action, End, Grant, Plan, Resume, Stop, Suspend
 from jupysched.core.decide import decide
 from jupysched.core.fold import fold
-from jupysched.core.job import Exit, Job, JobId, JobSpec, Priority, UserName
+from jupysched.core.job import Exit, Job, JobId, JobSpec, Priority, Submission, UserName
 from jupysched.core.resources import Gpu, GpuId, GpuKind, Node, NodeName, Request
 from jupysched.core.state import State
 from jupysched.core.states import JobState
@@ -48,6 +48,7 @@ def asked(
     retries: int = 0,
     time_s: float | None = None,
     groups: tuple[str, ...] = (),
+    submission: Submission | None = None,
     **request: object,
 ) -> ev.Submitted:
     """A submission."""
@@ -60,6 +61,7 @@ def asked(
         after=tuple(JobId(a) for a in after),
         retries=retries,
         groups=groups,
+        submission=submission,
     )
     return ev.Submitted(at=at, job=JobId(job), spec=spec)
 

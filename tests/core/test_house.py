@@ -20,7 +20,7 @@ from jupysched.core.decide import decide
 from jupysched.core.explain import explain
 from jupysched.core.fold import EVENT_NAMES, fold, is_heard
 from jupysched.core.invariants import check
-from jupysched.core.job import Exit, Priority
+from jupysched.core.job import Exit, Priority, Submission
 from jupysched.core.policies import POLICIES
 from jupysched.core.resources import GpuId, GpuKind, NodeName
 from jupysched.core.state import State
@@ -41,6 +41,8 @@ class House(RuleBasedStateMachine):
         super().__init__()
         self.state = State()
         self.journal: list[ev.Event] = []
+        #: what came with a key, and was answered
+        self.answered: dict[str, range] = {}
         self.now = 1000.0
 
     def say(self, event: ev.Event) -> None:
@@ -94,6 +96,19 @@ class House(RuleBasedStateMachine):
                 groups=("vision",) if user == "ann" else (), **more,
             )
         )  # fmt: skip
+
+    @rule(count=st.integers(1, 3))
+    def submit_together(self, count):
+        first = self.state.next_id
+        sent = Submission(key=f"k{first}", jobs=count)
+        self.answered[sent.key] = range(first, first + count)
+        for number in self.answered[sent.key]:
+            self.say(asked(number, at=self.now, submission=sent if number == first else None))
+
+    @rule()
+    def what_is_sent_again_is_answered_alike_as_long_as_its_first_job_is_kept(self):
+        for key, jobs in self.answered.items():
+            assert self.state.submissions.get((1000, key)) == (jobs if jobs.start in self.state.jobs else None)
 
     @rule(seconds=st.sampled_from([0.0, 1.0, 20.0, 400.0, 90000.0]))
     def tick(self, seconds):

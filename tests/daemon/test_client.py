@@ -18,7 +18,7 @@ from jupysched.wire import requests as ask
 from tests.faults.standing import processes_with
 
 
-def serve(listener: socket.socket, *answers: object) -> threading.Thread:
+def serve(listener: socket.socket, *answers: object, asked: list[ask.Request] | None = None) -> threading.Thread:
     """Daemons, one connection each: they hear one request, answer it if they have an answer, and are gone."""
 
     def run() -> None:
@@ -28,6 +28,8 @@ def serve(listener: socket.socket, *answers: object) -> threading.Thread:
                 splitter, heard = transport.Splitter(), []
                 while not heard:
                     heard = splitter.feed(connection.recv(1 << 16))
+                if asked is not None:
+                    asked.append(msg.decode_call(heard[0]).ask)
                 if answer is not None:
                     number = msg.decode_call(heard[0]).number
                     said = msg.Answer(number=number, value=msg.encode_value(answer))
@@ -65,10 +67,34 @@ def test_a_submission_goes_to_the_next_daemon_if_the_last_one_ended_between_two_
 
 
 def test_what_may_be_asked_twice_is_asked_again_if_the_daemon_went_before_it_answered(listener, client):
-    daemons = serve(listener, None, msg.JobsPage(jobs=[], total=3), None, [])
+    daemons = serve(listener, None, msg.JobsPage(jobs=[], total=3))
     assert client.jobs().total == 3
+    daemons.join(10)  # the last one is gone, and the client sees it: else its next request dies with that one already
+    daemons = serve(listener, None, [])
     assert client.hold(1) == []
     daemons.join(10)
+
+
+def test_a_submission_is_sent_again_with_its_key_and_each_has_its_own(listener, client):
+    asked: list[ask.Request] = []
+    for answer in ([3], [4]):
+        daemons = serve(listener, None, answer, asked=asked)
+        assert answer == client.submit(SPEC)
+        daemons.join(10)
+    first, again, other, _ = asked
+    assert first == again
+    assert isinstance(first, ask.Submit)
+    assert isinstance(other, ask.Submit)
+    assert "" != first.key != other.key
+
+
+@pytest.mark.parametrize("verb", [ask.Cancel, ask.Release])
+def test_what_would_mean_more_the_second_time_says_that_it_is_the_first(listener, client, verb):
+    asked: list[ask.Request] = []
+    daemons = serve(listener, None, [], asked=asked)
+    client.call(verb(jobs=[1]))
+    daemons.join(10)
+    assert asked == [verb(jobs=[1]), verb(jobs=[1], again=True)]
 
 
 def test_it_is_asked_again_once_and_then_it_is_said(listener, client):
@@ -78,9 +104,7 @@ def test_it_is_asked_again_once_and_then_it_is_said(listener, client):
     daemons.join(10)
 
 
-@pytest.mark.parametrize(
-    "request_", [ask.Submit(jobs=[SPEC]), ask.Cancel(jobs=[1]), ask.Requeue(jobs=[1]), ask.Release(jobs=[1])]
-)
+@pytest.mark.parametrize("request_", [ask.Submit(jobs=[SPEC]), ask.Requeue(jobs=[1]), ask.Shutdown()])
 def test_what_may_have_been_taken_and_means_more_the_second_time_is_not_sent_again(listener, client, request_):
     first = serve(listener, None)
     with pytest.raises(DaemonMissing, match="went away while it was asked"):

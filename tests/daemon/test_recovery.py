@@ -3,10 +3,11 @@
 import os
 
 import pytest
+from msgspec.structs import replace
 
 from jupysched.core import events as ev
 from jupysched.core.actions import Grant, Plan
-from jupysched.core.errors import DiskFull
+from jupysched.core.errors import BadRequest, DiskFull
 from jupysched.core.fold import fold
 from jupysched.core.invariants import check
 from jupysched.core.job import Exit, JobId
@@ -15,7 +16,7 @@ from jupysched.core.state import State
 from jupysched.daemon.auth import Person
 from jupysched.testing.journal import Died, MemoryJournal
 from jupysched.wire import requests as ask
-from tests.daemon.scripted import NODE, House
+from tests.daemon.scripted import BOB, NODE, House
 
 ME = Person(uid=os.getuid(), name="me", is_admin=True)
 
@@ -148,6 +149,57 @@ async def test_a_full_disk_refuses_submissions_and_keeps_what_agents_said_until_
     house.journal.full = False
     house.loop._retry()
     assert "succeeded" == house.state_of(1)
+
+
+async def die(house: House, person: Person, submission: ask.Submit, *, when: str) -> House:
+    """A submission that its daemon takes or does not take, and does not answer; the daemon that follows."""
+    setattr(house.journal, when, 0)
+    with pytest.raises(Died):
+        house.api.serve(person, submission)
+    setattr(house.journal, when, None)
+    return await House(house.journal).open()
+
+
+@pytest.mark.parametrize("when", ["dies_before", "dies_after"])
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_submission_that_is_sent_again_after_its_daemon_died_is_taken_once_and_answered_alike(
+    tmp_path, when, count
+):
+    house = await House().open()
+    submit(house, tmp_path)
+    spec = ask.SpecRecord(name="x", directory=str(tmp_path), hold=True)
+    submission = ask.Submit(jobs=[spec] * count, key="k")
+    again = await die(house, ME, submission, when=when)
+    later = [again.api.serve(ME, submission), again.api.serve(ME, submission)]
+    assert [list(range(2, 2 + count))] * 2 == later
+    check(again.loop.state)
+    assert ["held"] * count == [again.state_of(number) for number in range(2, 2 + count)]
+    assert [2 + count] == again.api.serve(ME, ask.Submit(jobs=[spec], key="another"))
+
+
+async def test_a_submission_is_known_to_its_user_alone_in_its_own_length_and_as_long_as_its_job(tmp_path):
+    house = await House().open()
+    spec = ask.SpecRecord(name="x", directory=str(tmp_path))
+    assert [1] == house.api.serve(ME, ask.Submit(jobs=[spec], key="k"))
+    with pytest.raises(BadRequest, match="not a directory of bob"):  # he is not told of another's job
+        house.api.serve(BOB, ask.Submit(jobs=[spec], key="k"))
+    with pytest.raises(BadRequest, match="Another submission had the key 'k', of 1 jobs"):
+        house.api.serve(ME, ask.Submit(jobs=[spec] * 2, key="k"))
+    house.api.serve(ME, ask.Cancel(jobs=[1]))
+    house.cycle()
+    house.loop.forget([JobId(1)])
+    check(house.loop.state)
+    assert [2] == house.api.serve(ME, ask.Submit(jobs=[spec], key="k"))
+
+
+async def test_a_submission_that_is_sent_again_is_not_refused_for_what_the_first_one_filled(tmp_path):
+    house = await House().open()
+    house.api.settings = replace(house.api.settings, most_pending_per_user=1)
+    submission = ask.Submit(jobs=[ask.SpecRecord(name="x", directory=str(tmp_path), hold=True)], key="k")
+    assert [1] == house.api.serve(ME, submission)
+    assert [1] == house.api.serve(ME, submission)
+    with pytest.raises(BadRequest, match="at most 1 may"):
+        submit(house, tmp_path)
 
 
 async def test_an_admins_drain_outlives_the_daemon(tmp_path):

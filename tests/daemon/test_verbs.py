@@ -138,6 +138,30 @@ async def test_a_second_cancel_is_sent_on_so_that_it_escalates(house, tmp_path):
     assert 2 == len(house.cluster.stopped)
 
 
+async def test_a_cancel_that_is_sent_again_does_not_escalate_the_first_and_stops_what_a_requeue_stopped(
+    house, tmp_path
+):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path)] * 3))
+    house.cycle()
+    house.say(1, "running")
+    house.say(2, "running")
+    house.api.serve(ME, ask.Requeue(jobs=[2]))
+    for _ in range(2):
+        house.api.serve(ME, ask.Cancel(jobs=[1, 2, 3], again=True))
+    assert [(2, 1), (1, 1), (2, 2)] == [
+        (o.job, nth) for o, nth in zip(house.cluster.stopped, house.cluster.nths, strict=True)
+    ]
+    house.say(2, "ended", exit_=Exit(signal=15, outcome=None))
+    assert ["stopping", "cancelled", "cancelled"] == [house.state_of(number) for number in (1, 2, 3)]
+
+
+async def test_a_release_that_is_sent_again_is_not_refused_for_what_the_first_did(house, tmp_path):
+    house.api.serve(ME, ask.Submit(jobs=[spec(tmp_path, hold=True)]))
+    shown = [house.api.serve(ME, ask.Release(jobs=[1], again=True))[0].state for _ in range(2)]
+    assert ["pending", "pending"] == shown
+    assert 1 == sum(isinstance(fact, ev.ReleaseAsked) for fact in house.journal.events)
+
+
 @pytest.mark.parametrize(
     ("request_", "said"),
     [

@@ -2,6 +2,9 @@
 order, its results come back, and the queue is as it was."""
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +42,24 @@ else:
         time.sleep(0.01)
     jupysched.checkpoint(7)
     print("saved")
+"""
+#: a daemon that dies, by the word it is given, before or after it made its first submission durable; nobody is answered
+DIES = """
+import os, signal, sys
+from jupysched.adapters.sqlite_journal import SqliteJournal
+from jupysched.core.events import Submitted
+from jupysched.daemon.main import main
+moment, ready = sys.argv[1:]
+append = SqliteJournal.append
+def append_and_die(journal, events):
+    is_it = any(isinstance(event, Submitted) for event in events)
+    if is_it and moment == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    append(journal, events)
+    if is_it:
+        os.kill(os.getpid(), signal.SIGKILL)
+SqliteJournal.append = append_and_die
+main(["--ready-fd", ready])
 """
 EVERY_LINE = "".join(f"line {i}\n" for i in range(LINES))
 
@@ -139,6 +160,25 @@ def test_a_daemon_that_dies_right_after_a_submission_has_not_lost_it(home: Path,
     assert ("succeeded", "here\n") == (job.state, text_of(job))
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_daemon_that_dies_in_the_moment_of_a_submission_leaves_one_job_that_runs_once_under_its_card(
+    home: Path, notebook: Notebook, moment: str
+) -> None:
+    read_end, write_end = os.pipe()
+    command = [sys.executable, "-c", DIES, moment, str(write_end)]
+    with os.fdopen(read_end, "rb") as ready, subprocess.Popen(command, pass_fds=[write_end], cwd="/") as daemon:
+        os.close(write_end)
+        assert b"ready" == ready.read(5)
+        seen = notebook.run("%%gpujob\nopen('ran', 'a').write('x')\nprint('here')", allow_stdin=True)
+        assert -signal.SIGKILL == daemon.wait(10)
+    assert "" == seen.stderr
+    assert seen.card is not None
+    job = wait_for_end(int(seen.card["id"]))
+    assert ("succeeded", "here\n", "x") == (job.state, text_of(job), (notebook.folder / "ran").read_text())
+    with Client() as client:
+        assert [job.id] == [j.id for j in client.jobs().jobs]
+
+
 def test_a_job_keeps_its_whole_notice_though_the_daemon_dies_in_it(home: Path, notebook: Notebook) -> None:
     seen = notebook.run(f"%%gpujob\n{SAVES}", allow_stdin=True)
     assert seen.card is not None
@@ -159,9 +199,6 @@ def test_a_job_keeps_its_whole_notice_though_the_daemon_dies_in_it(home: Path, n
 
 
 def test_many_kernels_that_ask_at_once_get_one_daemon(home: Path) -> None:
-    import subprocess
-    import sys
-
     code = "from jupysched.client import Client; print(Client().hello().pid)"
     asking = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(6)]
     pids = {p.communicate(timeout=60)[0].strip() for p in asking}
