@@ -40,8 +40,10 @@ from jupysched.panels.theme import Theme
 
 #: told apart by those who see few colours, on light and on dark (after Okabe and Ito); a dash pattern is added past eight
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
-#: entries of a legend beside each other
-MOST_COLUMNS = 4
+#: entries of a legend beside each other, and the width of a panel beside a notebook, which has room for so many
+MOST_COLUMNS, NARROW = 4, 430
+#: what a letter of an entry takes, and what its sign takes
+LETTER_WIDTH, SIGN_WIDTH = 6.2, 32
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 
@@ -59,6 +61,12 @@ def ink_on(ground: str) -> str:
 def dash(index: int) -> str:
     """Its dash pattern: colour alone never tells two lines apart."""
     return DASHES[index // len(COLOURS) % len(DASHES)]
+
+
+def entries_beside(labels: Sequence[str]) -> int:
+    """How many entries of a legend stand beside each other: a longer row would be cut at its left."""
+    widest = max((LETTER_WIDTH * len(label) + SIGN_WIDTH for label in labels), default=1.0)
+    return max(1, min(MOST_COLUMNS, len(labels), int(NARROW // widest)))
 
 
 @dataclass(slots=True)
@@ -104,11 +112,12 @@ class Chart:
         if len(self.legend) > 1:
             for item in self.legend:
                 self._calm(item)
+            beside = entries_beside([item.label["value"] for item in self.legend])
             legend = Legend(
                 items=self.legend,
                 click_policy="hide",
                 orientation="horizontal",
-                ncols=min(MOST_COLUMNS, len(self.legend)),
+                ncols=beside,
                 background_fill_alpha=0,
                 border_line_alpha=0,
                 spacing=8,
@@ -121,7 +130,7 @@ class Chart:
                 glyph_height=14,
             )
             self.plot.add_layout(legend, "below")
-            rows = -(-len(self.legend) // MOST_COLUMNS)
+            rows = -(-len(self.legend) // beside)
             self.plot.height += 8 + 20 * rows
         return self.plot
 

@@ -21,7 +21,10 @@ from jupysched.core.errors import JupyschedError
 from jupysched.panels import theme
 from jupysched.panels.files import Sources, csv_button, png_button
 
-WORDS_WIDTH, NUMBER_WIDTH = 110, 60
+#: least widths of a column: of words, of numbers, and of one whose head says nothing
+WORDS_WIDTH, NUMBER_WIDTH, NAMELESS_WIDTH = 120, 44, 56
+#: what a letter of a head takes, and what stands beside the head
+LETTER_WIDTH, HEAD_MARGIN = 7, 16
 
 
 class Page:
@@ -85,16 +88,12 @@ class Page:
         made.on_change("active", lambda _a, _o, new: chosen(int(new)))
         return made
 
-    def table(self, source: ColumnDataSource, titles: Mapping[str, Any], *, most: int) -> DataTable:
-        """As high as its rows, at most `most` of them. `titles`: column -> its title, or (title, how its values are written);
-        columns of numbers are narrow, so that a narrow panel has room for words."""
-        columns = []
-        for name, title in titles.items():
-            words, formatter = title if isinstance(title, tuple) else (title, None)
-            made = TableColumn(field=name, title=words, width=WORDS_WIDTH if formatter is None else NUMBER_WIDTH)
-            if formatter is not None:
-                made.formatter = formatter
-            columns.append(made)
+    def table(self, source: ColumnDataSource, titles: Mapping[str, Any], *, most: int) -> Column:
+        """As high as its rows, at most `most` of them. `titles`: column -> its title, or (title, how its values are written), or
+        (title, least width). Heads and values are never cut: a panel that is too narrow for them is scrolled sideways."""
+        columns = [
+            _column(name, *(title if isinstance(title, tuple) else (title, None))) for name, title in titles.items()
+        ]
         table = DataTable(
             source=source,
             columns=columns,
@@ -102,6 +101,7 @@ class Page:
             index_position=None,
             reorderable=False,
             sizing_mode="stretch_width",
+            min_width=sum(column.width for column in columns) + 4,
             stylesheets=[theme.style(self.theme), theme.table_style(self.theme)],
         )
 
@@ -110,7 +110,15 @@ class Page:
             table.height = _height(min(rows, most))
 
         source.on_change("data", fit)
-        return table
+        return Column(children=[table], sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+
+
+def _column(field: str, title: str, how: NumberFormatter | int | None) -> TableColumn:
+    least = NAMELESS_WIDTH if not title else NUMBER_WIDTH if isinstance(how, NumberFormatter) else how or WORDS_WIDTH
+    made = TableColumn(field=field, title=title, width=max(least, LETTER_WIDTH * len(title) + HEAD_MARGIN))
+    if isinstance(how, NumberFormatter):
+        made.formatter = how
+    return made
 
 
 def number(pattern: str) -> NumberFormatter:

@@ -60,26 +60,27 @@ class View:
     def _stand(self) -> None:
         page = self._page
         hours, percent, count = number("0.00"), number("0"), number("0")
-        unused = {"busy": ("Busy %", percent), "idle_hours": ("Idle h", hours), "unused_hours": ("Unused", hours)}
+        unused = {"busy": ("Busy %", percent), "idle_hours": ("Idle h", hours), "unused_hours": ("Unused h", hours)}
         more = {**unused, "memory": ("Mem. %", percent), "failed_hours": ("Failed h", hours)}
-        held = {"gpu_hours": ("GPU h", hours)}
+        held, who = {"gpu_hours": ("GPU h", hours)}, ("User", 70)
         people = {
-            "user": "User",
+            "user": who,
             "jobs": ("Jobs", count),
             **held,
             "part": ("Of all %", percent),
             "share": ("Share %", percent),
             **more,
         }
-        days = {"day": "Day", "user": "User", "jobs": ("Jobs", count), **held, **more}
+        days = {"day": ("Day", 80), "user": who, "jobs": ("Jobs", count), **held, **more}
         peak = {"peak": ("Peak %", percent)}
-        jobs = {"job": ("Job", count), "name": "Name", "user": "User", **held, **unused, **peak, "failed": ""}
+        jobs = {"job": ("Job", count), "name": "Name", "user": who, **held, **unused, **peak, "failed": ""}
         sources = [("", self._people), ("", self._by_day), ("", self._wastes)]
         page.show(
             [page.ranges([label for label, _ in RANGES], self._show_range)],
             self._idle,
             page.text(
-                "<b>Users</b> <span class='soft'>busy: by utilization; idle: under 5 % for minutes; mem. and peak: of what was there</span>"
+                "<b>Users</b> <span class='soft'>GPU h: hours for which GPUs were held. Of these, busy: their utilization; unused: the "
+                "rest; idle: minutes on end under 5 %. Mem. and peak: of the memory there.</span>"
             ),
             page.table(self._people, people, most=8),
             page.text("<b>Left most unused</b> <span class='soft'>by jobs of this time</span>"),

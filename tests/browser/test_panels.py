@@ -143,3 +143,24 @@ def test_a_panel_gives_away_what_it_shows_as_csv_and_as_a_picture(lab: Lab, trai
     picture = saved(lab, frame, "PNG")
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(picture) > 5000
+
+
+#: heads of tables whose text has no room
+CUT = """() => {
+  const all = root => [...root.querySelectorAll("*")].flatMap(e => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+  const heads = all(document).filter(e => e.classList.contains("slick-header-column"));
+  const right = e => e.getBoundingClientRect().right;
+  const cut = heads.filter(e => right(e.querySelector(".slick-column-name")) > right(e) + 0.5);
+  return [heads.length, cut.map(e => e.textContent)];
+}"""
+
+
+@pytest.mark.parametrize("name", ["loss", "queue", "usage"])
+def test_heads_of_tables_are_whole_beside_a_notebook(lab: Lab, trained: list[int], name: str) -> None:
+    lab.run(f"jupysched:open-{name}", {"jobs": trained} if name == "loss" else {})
+    frame = panel(lab)
+    expect(frame.locator(".slick-row").first).to_be_attached()
+    found, cut = frame.locator("body").evaluate(CUT)
+    lab.shot(f"panel-{name}-beside")
+    assert found >= 6
+    assert cut == []

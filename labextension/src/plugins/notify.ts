@@ -93,7 +93,7 @@ export const notify: JupyterFrontEndPlugin<void> = {
               '%2 (and 1 more just before)',
               '%2 (and %1 more just before)',
               before,
-              said.text
+              said.text.replace(/\.$/, '')
             );
       const last = shown.get(said.kind);
       const isJoined =
