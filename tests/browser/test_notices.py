@@ -7,7 +7,9 @@ from tests.browser.driver import Lab
 
 def test_jobs_that_end_one_after_the_other_are_told_in_one_message(lab: Lab) -> None:
     lab.start_daemon()
-    lab.notebook("import jupysched, time\njobs = [jupysched.submit(time.sleep, 1, name=f'sweep {n}') for n in range(6)]")
+    lab.notebook(
+        "import jupysched, time\njobs = [jupysched.submit(time.sleep, 1, name=f'sweep {n}') for n in range(6)]"
+    )
     lab.run_cell(0)
     toasts = lab.page.locator(".Toastify__toast").filter(has_text="succeeded")
     expect(toasts.filter(has_text="(and 5 more just before)")).to_be_visible()
