@@ -26,6 +26,12 @@ export class Log {
     this.end = outputs.end;
     this.hasEnded = outputs.ended;
     for (const op of outputs.ops) {
+      // A bar on one stream and what is printed on the other stand apart, as under the cell.
+      const from = op.op === 'stream' ? (op.name ?? 'stdout') : op.op;
+      if (from !== this._from && this._rest !== '') {
+        this._text('\n');
+      }
+      this._from = from;
       if (op.op === 'stream') {
         this._text(op.text ?? '');
       } else if (op.op === 'note') {
@@ -64,6 +70,8 @@ export class Log {
   }
 
   private _rest = '';
+  /** the stream that was written last */
+  private _from = '';
   private _count = 0;
   private _pen: Pen | undefined = undefined;
 }

@@ -22,6 +22,18 @@ describe('a log', () => {
     expect(log.lines.map(line => line.number)).toEqual([1, 2, 3]);
   });
 
+  it('keeps a progress bar apart from what is printed meanwhile', () => {
+    const log = new Log();
+    const bar = (text: string): Outputs =>
+      piece('', { ops: [{ op: 'stream', name: 'stderr', text }] });
+    log.take(bar('\r10%'));
+    log.take(bar('\r20%'));
+    log.take(piece('step 2\n'));
+    log.take(bar('\r30%'));
+    expect(log.lines.map(line => line.text)).toEqual(['20%', 'step 2']);
+    expect(log.open).toBe('30%');
+  });
+
   it('carries a colour from line to line', () => {
     const log = new Log();
     log.take(piece('\x1b[31mred\nstill\x1b[0m\nplain\n'));
