@@ -4,43 +4,58 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import os
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import NoReturn
 
 from jupysched.core.policies import POLICIES
 from jupysched.core.policies.site import load_site_policies
 from jupysched.sim.figures import Figures, figures_of
 from jupysched.sim.promise import Promises
 from jupysched.sim.sessions import hold_sessions
-from jupysched.sim.trace import TraceJob, TraceUnreadable, read_trace
+from jupysched.sim.table import rows_of, table
+from jupysched.sim.trace import TraceJob, read_trace
 from jupysched.sim.world import Run, Setup, World
 
-SHOWN = (
-    "mean_jct_s",
-    "median_jct_s",
-    "p99_jct_s",
-    "mean_wait_s",
-    "p99_wait_s",
-    "max_wait_s",
-    "preemptions",
-    "utilization",
-    "jain",
-)
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence; what there is, says --help."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.stderr.write(f"{self.prog}: {message}; see {self.prog} --help\n")
+        raise SystemExit(2)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One policy's run, and what it amounts to."""
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
 
-    figures: Figures
-    run: Run
-    promises: Promises | None
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds, 0 or more")
+    return value
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, found, value = text.partition("=")
+    if not found or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is no setting; expected NAME=VALUE")
+    return name, value
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="jupysched simulate",
         description="Try policies on a trace, in virtual time, with the code that the daemon runs.",
     )
@@ -48,11 +63,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--policy",
         action="append",
+        default=[],
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}; may be given several times (default: priority)",
+        help=f"{', '.join(POLICIES)}; several by commas, or the option again (default: priority)",
     )
-    parser.add_argument("--gpus", type=int, metavar="N", help="GPUs of the cluster (default: the widest job's)")
-    parser.add_argument("--node-size", type=int, default=8, metavar="N", help="GPUs of a node (default 8)")
+    parser.add_argument(
+        "--gpus", type=_at_least_one, metavar="N", help="GPUs of the cluster (default: the widest job's)"
+    )
+    parser.add_argument(
+        "--node-size",
+        type=_at_least_one,
+        default=8,
+        metavar="N",
+        help="GPUs of a node where jobs are packed (default 8)",
+    )
     parser.add_argument(
         "--placement", choices=("count", "pack"), default="count", help="count GPUs alone, or pack jobs into nodes"
     )
@@ -63,17 +87,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--preempt-overhead",
-        type=float,
+        type=_seconds,
         default=0.0,
         metavar="S",
-        help="seconds lost each time a preempted job goes on",
+        help="seconds lost each time a preempted job goes on (default 0)",
     )
     parser.add_argument(
         "--lengths",
         choices=("stated", "exact"),
         help="what the policy is told of lengths: stated limits, or the truth (default: exact for fifo with easy backfill, else stated)",
     )
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the policies")
+    parser.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="a setting of the policies"
+    )
     parser.add_argument("--hold-sessions", action="store_true", help="what holding GPUs for whole sessions would cost")
     parser.add_argument("--promises", action="store_true", help="measure how far expected starts were off")
     parser.add_argument("--report", metavar="FILE.html", help="write one self-contained page with plots")
@@ -84,46 +110,65 @@ def _parser() -> argparse.ArgumentParser:
 def run(argv: Sequence[str]) -> int:
     """Simulate; the exit code is 2 if the question makes no sense. Writes: the report, if asked for."""
     asked = _parser().parse_args(list(argv))
-    failures = load_site_policies()
-    policies = asked.policy or ["priority"]
+    policies = [name for text in asked.policy for name in text.split(",") if name] or ["priority"]
+    settings: dict[str, str] = dict(asked.set)
     try:
         jobs = read_trace(asked.trace)
-        settings = dict(_setting(text) for text in asked.set)
-        unknown = [p for p in policies if p not in POLICIES]
-        if unknown:
-            why = "".join(f" {name} could not be loaded: {said}." for name, said in failures.items())
-            raise ValueError(f"There is no policy {', '.join(unknown)}; there are {', '.join(POLICIES)}.{why}")
-        if not jobs:
-            raise ValueError(f"{asked.trace} has no jobs.")
-        if asked.gpus is not None and asked.gpus < 1:
-            raise ValueError("--gpus must be at least 1.")
-    except (OSError, TraceUnreadable, ValueError) as error:
+        _check(asked, jobs, policies, settings)
+    except ValueError as error:
         sys.stderr.write(f"jupysched simulate: {error}\n")
         return 2
     if asked.hold_sessions:
         return _print_sessions(jobs, as_json=asked.json)
     results = [_simulate(jobs, policy, settings, asked) for policy in policies]
+    outcomes = [(figures, promises) for figures, _, promises in results]
+    widest = max(job.gpus for job in jobs)
+    text = json.dumps(rows_of(outcomes), indent=2) if asked.json else table(outcomes, widest)
+    sys.stdout.write(text + "\n")
     if asked.report:
         from jupysched.sim.report import write_report
 
-        write_report(asked.report, asked.trace, [(r.figures, r.run) for r in results])
-    _print(results, as_json=asked.json)
+        write_report(asked.report, asked.trace, [(figures, run) for figures, run, _ in results])
     return 0
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+def _check(
+    asked: argparse.Namespace, jobs: Sequence[TraceJob], policies: Sequence[str], settings: Mapping[str, str]
+) -> None:
+    """Raises ValueError with the sentence that says what to do; before anything is simulated, for that may take long."""
+    if not jobs:
+        raise ValueError(f"{asked.trace} has no jobs, only its first line.")
+    if asked.hold_sessions:
+        return
+    least = min(job.gpus for job in jobs)
+    if asked.gpus is not None and asked.gpus < least:
+        raise ValueError(f"All jobs of {asked.trace} ask for {least} GPUs or more; give --gpus {least} or more.")
+    failures = load_site_policies()
+    unknown = [name for name in policies if name not in POLICIES]
+    if unknown:
+        why = "".join(f" {name} could not be loaded: {said}." for name, said in failures.items())
+        raise ValueError(f"There is no policy {', '.join(unknown)}; there are {', '.join(POLICIES)}.{why}")
+    for name, value in settings.items():
+        for policy in policies:
+            _check_setting(policy, name, value)
+    folder = Path(asked.report).absolute().parent if asked.report else None
+    if folder is not None and (not os.access(folder, os.W_OK | os.X_OK) or Path(asked.report).is_dir()):
+        raise ValueError(f"--report {asked.report}: no file can be written there; name one in a folder that is yours.")
 
 
-def _setting(text: str) -> tuple[str, str]:
-    name, found, value = text.partition("=")
-    if not found or not name:
-        raise ValueError(f"--set {text}: a setting is NAME=VALUE.")
-    return name, value
+def _check_setting(policy: str, name: str, value: str) -> None:
+    try:
+        World((), policy, Setup(gpus=1), {name: value})
+        if name == "depth":
+            int(value)  # asked for in each cycle, and not before
+    except ValueError as error:
+        raise ValueError(f"--set {name}={value}: {policy} cannot use that ({error}).") from error
 
 
-def _simulate(jobs: Sequence[TraceJob], policy: str, settings: dict[str, str], asked: argparse.Namespace) -> Result:
-    gpus = asked.gpus or max(j.gpus for j in jobs)
+def _simulate(
+    jobs: Sequence[TraceJob], policy: str, settings: dict[str, str], asked: argparse.Namespace
+) -> tuple[Figures, Run, Promises | None]:
+    gpus = asked.gpus or max(1, *(j.gpus for j in jobs))
     backfill = {"backfill": asked.backfill} if asked.backfill else {}
     exact = asked.lengths == "exact" or (asked.lengths is None and policy == "fifo" and asked.backfill == "easy")
     setup = Setup(
@@ -143,37 +188,18 @@ def _simulate(jobs: Sequence[TraceJob], policy: str, settings: dict[str, str], a
     figures = figures_of(run, policy, time.perf_counter() - began)
     if promises is not None:
         promises.settle(run)
-    return Result(figures, run, promises)
-
-
-def _print(results: Sequence[Result], *, as_json: bool) -> None:
-    if as_json:
-        rows = []
-        for result in results:
-            more = result.promises.as_dict() if result.promises is not None else {}
-            rows.append({**asdict(result.figures), **more})
-        _say(json.dumps(rows, indent=2))
-        return
-    _say(f"{'policy':<12}" + "".join(f"{name.removesuffix('_s'):>14}" for name in SHOWN))
-    for result in results:
-        values = asdict(result.figures)
-        cells = (f"{values[n]:>14,.3f}" if n in ("utilization", "jain") else f"{values[n]:>14,.0f}" for n in SHOWN)
-        _say(f"{result.figures.policy:<12}" + "".join(cells))
-        if result.promises is not None:
-            _say(f"{'':<12}{result.promises.sentence()}")
-    first = results[0].figures
-    dropped = f"; {first.dropped} were dropped, wider than the cluster" if first.dropped else ""
-    _say(f"\n{first.jobs} jobs{dropped}. Times in seconds.")
+    return figures, run, promises
 
 
 def _print_sessions(jobs: Sequence[TraceJob], *, as_json: bool) -> int:
     held = hold_sessions(jobs)
     if as_json:
-        _say(json.dumps({**asdict(held), "times": held.times}, indent=2))
+        text = json.dumps({**asdict(held), "times": held.times}, indent=2)
     else:
-        _say(
+        text = (
             f"{held.sessions} sessions that hold their GPUs from first to last cell need {held.session_gpu_hours:,.0f} GPU-hours "
             f"and {held.session_peak_gpus:,} GPUs at the peak;\n"
             f"their cells alone need {held.cell_gpu_hours:,.0f} GPU-hours and {held.cell_peak_gpus:,} GPUs: {held.times:.1f} times less."
         )
+    sys.stdout.write(text + "\n")
     return 0

@@ -10,11 +10,16 @@ from jupysched.sim.world import Run
 
 #: below this length a job's slowdown is counted as if it had this length
 SHORT_S = 10.0
+#: the fields of the JSON, which programs read: no more and no fewer
+IN_JSON = (
+    "policy", "mean_jct_s", "median_jct_s", "p95_jct_s", "p99_jct_s", "mean_wait_s", "p99_wait_s", "max_wait_s", "makespan_s",
+    "preemptions", "utilization", "mean_slowdown", "jain", "dropped", "jobs", "events_per_s",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One line of the table, and one object of the JSON."""
+    """One column of the table, and (but for what is not in IN_JSON) one object of the JSON."""
 
     policy: str
     mean_jct_s: float
@@ -22,6 +27,8 @@ class Figures:
     p95_jct_s: float
     p99_jct_s: float
     mean_wait_s: float
+    median_wait_s: float
+    p95_wait_s: float
     p99_wait_s: float
     max_wait_s: float
     makespan_s: float
@@ -60,6 +67,8 @@ def figures_of(run: Run, policy: str, wall_s: float) -> Figures:
         p95_jct_s=percentile(jct, 0.95),
         p99_jct_s=percentile(jct, 0.99),
         mean_wait_s=sum(wait) / count,
+        median_wait_s=percentile(wait_sorted, 0.5),
+        p95_wait_s=percentile(wait_sorted, 0.95),
         p99_wait_s=percentile(wait_sorted, 0.99),
         max_wait_s=wait_sorted[-1] if wait else 0.0,
         makespan_s=span,

@@ -39,6 +39,7 @@ class Setup:
     overhead_s: float = 0.0
     #: tell the core how long each job will run, as its time limit (EASY backfill with exact lengths)
     exact_lengths: bool = False
+    #: of each GPU; as much as the most that a job asks for, if that is more
     gpu_memory_bytes: int = 80 << 30
 
 
@@ -87,12 +88,12 @@ class World:
 
     def _join_nodes(self) -> None:
         size = self.setup.gpus if self.setup.placement == "count" else self.setup.node_size
+        memory = max([self.setup.gpu_memory_bytes, *(job.gpu_memory_bytes or 0 for job in self.kept)])
         for number, first in enumerate(range(0, self.setup.gpus, size)):
             name = NodeName(f"n{number:04d}")
             here = min(size, self.setup.gpus - first)
             gpus = tuple(
-                Gpu(id=GpuId(f"{name}-{i}"), node=name, index=i, name="GPU", memory_bytes=self.setup.gpu_memory_bytes)
-                for i in range(here)
+                Gpu(id=GpuId(f"{name}-{i}"), node=name, index=i, name="GPU", memory_bytes=memory) for i in range(here)
             )
             node = Node(name=name, cpus=1 << 20, memory_bytes=1 << 50, gpus=tuple(g.id for g in gpus))
             self._say(ev.NodeJoined(at=EPOCH_S, node=node, gpus=gpus))
@@ -120,6 +121,8 @@ class World:
     def _submit(self, number: int, now: float) -> None:
         job, setup = self.kept[number], self.setup
         limit = job.duration_s if setup.exact_lengths else job.time_limit_s
+        if limit is not None and limit < job.duration_s:
+            limit = job.duration_s  # it was stopped late, or not at all: what is to be played is what was
         wide = setup.placement != "count" and job.gpus > setup.node_size
         spec = JobSpec(
             name=job.name,

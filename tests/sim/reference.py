@@ -1,8 +1,12 @@
-"""The policies of the published baselines, with their exact rules; oracles are told each job's length."""
+"""The policies of the published baselines, with their exact rules; oracles are told each job's length.
+
+What time does to all alike is left out of ranks: those that run keep theirs, and need not be asked for it in each cycle."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from math import inf
 
-from jupysched.core.job import Job, UserName
+from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies import register
 from jupysched.core.policies.base import Order
@@ -38,18 +42,28 @@ class Srtf(Oracle):
     def key(self, state: State, job: Job) -> float:
         return self.left(job)
 
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+        return (now + entry[0],)
+
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
-        return (self.left(job) - (now - job.started_at if job.started_at is not None else 0.0),)
+        return (self.left(job) + (job.started_at if job.started_at is not None else now),)
+
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        return inf if job.started_at is not None else now
 
 
-class Srsf(Srtf):
+class Srsf(Oracle):
     name = "srsf"
+    passing = Passing.SKIP
+    preempts = True
+    min_run_s = 0.0
 
     def key(self, state: State, job: Job) -> float:
         return self.left(job) * job.spec.request.gpus
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
-        return (super().running_rank(state, job, now)[0] * job.spec.request.gpus,)
+        ran = now - job.started_at if job.started_at is not None else 0.0
+        return ((self.left(job) - ran) * job.spec.request.gpus,)
 
 
 class Las(Order):
@@ -63,6 +77,8 @@ class Las(Order):
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)
         self.thresholds = [float(t) for t in self.settings.get("thr", "18000").split(",")]
+        #: the starts so far, in order
+        self.places: dict[tuple[JobId, int], int] = {}
 
     def level(self, attained: float) -> int:
         return sum(attained >= t - 1e-6 for t in self.thresholds)
@@ -78,26 +94,24 @@ class Las(Order):
         return (entry[0], 1)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
-        # In start order: the last component is the place among those that hold GPUs, kept by counting up.
         return (self.level(self.attained(job, now)), 0, self.place(state, job))
 
-    def place(self, state: State, job: Job) -> float:
-        if self.placed_at != state.version:
-            self.placed_at, self.places = state.version, {j: i for i, j in enumerate(state.holding)}
-        return self.places[job.id]
+    def running_until(self, state: State, job: Job, now: float) -> float:
+        level = self.level(self.attained(job, now))
+        if job.started_at is None or level == len(self.thresholds):
+            return inf
+        return job.started_at + self.thresholds[level] / job.spec.request.gpus - job.attained_s
 
-    placed_at = -1
+    def place(self, state: State, job: Job) -> int:
+        """Which start this was, counted up."""
+        if (job.id, job.attempt) not in self.places:
+            new = takewhile(lambda j: (j.id, j.attempt) not in self.places, reversed(state.holding.values()))
+            for other in reversed(list(new)):
+                self.places[other.id, other.attempt] = len(self.places)
+        return self.places[job.id, job.attempt]
 
     def next_change(self, state: State, now: float) -> float | None:
-        times = []
-        for job in state.holding.values():
-            if job.started_at is None:
-                continue
-            gpus = job.spec.request.gpus
-            level = self.level(self.attained(job, now))
-            if level < len(self.thresholds):
-                times.append(job.started_at + self.thresholds[level] / gpus - job.attained_s)
-        return min(times, default=None)
+        return state.look_at_runners(now).next_due()
 
 
 def register_oracles(jobs: Sequence[TraceJob]) -> None:
