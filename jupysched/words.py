@@ -155,12 +155,11 @@ def gpu_table(gpus: Sequence[GpuRecord], jobs: Mapping[int, JobRecord]) -> str:
     body = []
     for g in gpus:
         holders = [f"job {j} {jobs[j].name} ({jobs[j].user})" if j in jobs else f"job {j}" for j in g.jobs]
-        held = ", ".join(holders) or "; ".join(g.foreign) or (f"drained: {g.drained}" if g.drained else "free")
-        memory = (
-            f"{size(g.memory_used_bytes)} of {size(g.memory_total_bytes)}"
-            if g.memory_used_bytes is not None
-            else size(g.memory_total_bytes)
-        )
+        # Who drains a GPU that is held wants to see that it was heard.
+        drained = f"drained: {g.drained}" if g.drained else ""
+        held = "; ".join(filter(None, [", ".join(holders) or ", ".join(g.foreign), drained])) or "free"
+        known = [size(n) for n in (g.memory_used_bytes, g.memory_total_bytes) if n is not None]
+        memory = " of ".join(known) or "n/a"
         body.append(
             (
                 g.label,

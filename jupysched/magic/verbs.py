@@ -83,11 +83,13 @@ class Verbs:
         job = self._one(rest)
         record = job.refresh()
         said = [f"Job {record.id} ({phrases.short_name(record.name)}): {card.pill(record)}."]
+        at = phrases.clock(record.expected_start_at) if record.expected_start_at else ""
+        is_told = "should start in" in record.why
         if record.why:
-            sentence = phrases.tidy(record.why).rstrip(".") + "."
+            sentence = phrases.tidy(record.why).rstrip(".") + (f", by {at}." if at and is_told else ".")
             said.append(sentence[:1].upper() + sentence[1:])
-        if record.expected_start_at:
-            said.append(f"It should start about {phrases.clock(record.expected_start_at)}.")
+        if at and not is_told:
+            said.append(f"It should start about {at}.")
         self._say(" ".join(said))
 
     def logs(self, rest: list[str]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from jupysched import magic
 from jupysched.magic.desk import Desk
@@ -211,6 +212,11 @@ def test_why_is_a_sentence(loaded: Any, twin: TwinDaemon, capsys: pytest.Capture
     )
     run(loaded, "%gpujob why 7")
     assert "waiting, 2nd. Needs 4 GPUs on one node; 2 are free. It should start about" in capsys.readouterr().out
+    twin.records[7] = structs.replace(twin.records[7], why="needs 1 GPU; should start in 1 min to 2 min")
+    run(loaded, "%gpujob why 7")
+    told = capsys.readouterr().out
+    assert "should start in 1 min to 2 min, by " in told
+    assert told.count("should start") == 1
 
 
 def test_show_tells_all_that_is_known(loaded: Any, ended: JobRecord, capsys: pytest.CaptureFixture[str]) -> None:
