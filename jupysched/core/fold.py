@@ -224,7 +224,8 @@ def _rule(state: State, event: ev.RuleEvent) -> None:
         case ev.PolicySet():
             state.policy, state.policy_settings = event.name, dict(event.settings)
             state.order = make_policy(event.name, event.settings)
-            state.ledger.half_life_s = float(event.settings.get("half_life_s", state.ledger.half_life_s))
+            if "half_life_s" in state.order.settings:
+                state.ledger.half_life_s = float(state.order.settings["half_life_s"])
         case ev.LimitsSet():
             rules.limits.pop(event.scope, None)
             if event.limits:

@@ -6,7 +6,7 @@ import re
 
 from jupysched.core import events as ev
 from jupysched.core.errors import BadRequest, NotYours
-from jupysched.core.policies import POLICIES
+from jupysched.core.policies import POLICIES, check_policy
 from jupysched.core.rules import LIMITS
 from jupysched.daemon.auth import Person
 from jupysched.daemon.loop import Loop
@@ -25,8 +25,7 @@ def policy(loop: Loop, person: Person, request: ask.Policy) -> PolicyRecord:
     known = sorted(POLICIES)
     if request.name is not None:
         _admin(person, "set the policy")
-        if request.name not in POLICIES:
-            raise BadRequest(f"There is no policy {request.name!r}; known are {', '.join(known)}.")
+        check_policy(request.name, request.settings)
         loop.record(ev.PolicySet(at=loop.now(), by=person.name, name=request.name, settings=request.settings))
     return PolicyRecord(name=loop.state.policy, settings=loop.state.policy_settings, known=known)
 

@@ -58,7 +58,13 @@ class Loop:
     def recover(self) -> None:
         """Rebuild the state from the journal. What held GPUs goes on holding them until it is heard of."""
         for event in self._journal.read():
-            fold(self.state, event)
+            try:
+                fold(self.state, event)
+            except Exception:  # one event that we fail to understand must not take the whole queue with it
+                log.exception("%r could not be applied", event)
+                self._notice(
+                    f"a fault of jupysched: {type(event).__name__} in the journal was passed over (see the log)"
+                )
         problems = broken(self.state)
         if problems:
             self.notices.append("the journal tells a story that cannot be: " + "; ".join(problems[:5]))

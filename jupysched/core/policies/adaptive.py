@@ -9,11 +9,13 @@ has waited too long, by what has become usual here, goes first, the longest wait
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
 
 from jupysched.core.history import NOTHING_KNOWN, Outlook, bin_of
 from jupysched.core.job import Job, JobId, Kind, UserName, kinds_of
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.settings import Read, number, positive, switch
 from jupysched.core.siblings import ALONE, Burst
 from jupysched.core.state import State
 from jupysched.core.usage import DAY_S
@@ -37,10 +39,14 @@ class Adaptive(Order):
     can_preempt = True
     by_user = True
     min_run_s = 1800.0
+    reads: ClassVar[Mapping[str, Read]] = {
+        **Order.reads, "learn": switch, "margin": positive, "age": number, "patience": number, "patience_s": number,
+        "quantum_s": positive,
+    }  # fmt: skip
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)
-        self.learns = settings.get("learn", "on") in ("on", "true", "yes", "1")
+        self.learns = self.is_on("learn", default=True)
         self.margin = self.number("margin", 3.0)
         self.age = self.number("age", 0.0)
         self.patience_s = self.number("patience_s", 30 * DAY_S)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import inf
+from typing import ClassVar
 
 from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
+from jupysched.core.policies.settings import Read, number, one_of, switch, whole
 from jupysched.core.state import State
 
 
@@ -23,20 +25,34 @@ class Order:
     moves = False
     min_run_s = 60.0
     most_preemptions = float("inf")
+    #: its settings, and what each is read with; a policy adds its own
+    reads: ClassVar[Mapping[str, Read]] = {
+        "backfill": one_of(*Passing),
+        "depth": whole,
+        "preempt": switch,
+        "preempt_by": one_of("stop", "suspend"),
+        "min_run_s": number,
+        "most_preemptions": number,
+    }
 
     def __init__(self, settings: Mapping[str, str]) -> None:
+        """Raises ValueError if a setting of those that it has cannot be read."""
         self.settings = dict(settings)
         if "backfill" in settings:
             self.passing = Passing(settings["backfill"])
-        if "preempt" in settings and self.can_preempt:
-            self.preempts = settings["preempt"] in ("on", "true", "yes", "1")
+        if self.can_preempt:
+            self.preempts = self.is_on("preempt", default=self.preempts)
         #: seconds that an attempt is left in peace, and times that a job may be preempted
         self.min_run_s = self.number("min_run_s", self.min_run_s)
         self.most_preemptions = self.number("most_preemptions", self.most_preemptions)
 
     def number(self, name: str, default: float) -> float:
         """A setting as a number."""
-        return float(self.settings.get(name, default))
+        return number(self.settings[name]) if name in self.settings else default
+
+    def is_on(self, name: str, *, default: bool) -> bool:
+        """A setting as a switch."""
+        return switch(self.settings[name]) if name in self.settings else default
 
     def key(self, state: State, job: Job) -> float:
         """All alike: the order within a lane is that of arrival."""

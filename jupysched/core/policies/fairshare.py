@@ -6,10 +6,12 @@ served next (Slurm's Fair Tree), so what happens inside a group is no matter to 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from jupysched.core.job import UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.settings import Read, positive
 from jupysched.core.state import State
 
 #: deeper than any tree that people make; a parent that is its own ancestor ends here
@@ -24,6 +26,7 @@ class FairShare(Order):
     passing = Passing.EASY
     by_user = True
     moves = True
+    reads: ClassVar[Mapping[str, Read]] = {**Order.reads, "half_life_s": positive}
 
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
         """Use of share at each level of the tree, from the top; what was granted in this cycle counts as an hour's use."""

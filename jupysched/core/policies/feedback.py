@@ -8,10 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from math import inf
+from typing import ClassVar
 
 from jupysched.core.job import Job, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.settings import Read, number, rising
 from jupysched.core.state import State
 from jupysched.core.times import earliest
 
@@ -25,9 +27,11 @@ class Feedback(Order):
     preempts = True
     can_preempt = True
 
+    reads: ClassVar[Mapping[str, Read]] = {**Order.reads, "levels": rising, "promote": number}
+
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)
-        self.levels = sorted(float(part) for part in settings.get("levels", "3600,36000,360000").split(","))
+        self.levels = rising(settings.get("levels", "3600,36000,360000"))
         self.promote = self.number("promote", 8.0)
 
     def level_of(self, gpu_seconds: float) -> int:

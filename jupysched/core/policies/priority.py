@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
+from typing import ClassVar
 
 from jupysched.core.job import Job, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.settings import Read, number, positive
 from jupysched.core.state import State
 from jupysched.core.times import earliest
 from jupysched.core.usage import DAY_S
@@ -24,6 +26,10 @@ class PriorityOrder(Order):
     passing = Passing.EASY
     can_preempt = True
     by_user = True
+
+    reads: ClassVar[Mapping[str, Read]] = {
+        **Order.reads, "class_s": positive, "fair_s": number, "size_s": number, "half_life_s": positive
+    }  # fmt: skip
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)

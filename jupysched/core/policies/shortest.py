@@ -6,11 +6,13 @@ without any is expected to take as long as most do, and waiting counts, so that 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from jupysched.core.job import Job, UserName, kinds_of
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.limits import time_limit_of
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.settings import Read, number, switch
 from jupysched.core.state import State
 
 #: expected of a job of which nothing is known
@@ -38,9 +40,11 @@ class Shortest(Order):
     passing = Passing.SKIP
     by_user = True
 
+    reads: ClassVar[Mapping[str, Read]] = {**Order.reads, "weigh_gpus": switch, "age": number}
+
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)
-        self.weigh = settings.get("weigh_gpus", "on") == "on"
+        self.weigh = self.is_on("weigh_gpus", default=True)
         self.age = self.number("age", 10.0)
 
     def key(self, state: State, job: Job) -> float:
