@@ -13,7 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
-from jupysched.core.policies import POLICIES
+from jupysched.core.errors import BadRequest
+from jupysched.core.policies import POLICIES, check_policy, reads_of
 from jupysched.core.policies.site import load_site_policies
 from jupysched.sim.figures import Figures, figures_of
 from jupysched.sim.promise import Promises
@@ -148,21 +149,21 @@ def _check(
     if unknown:
         why = "".join(f" {name} could not be loaded: {said}." for name, said in failures.items())
         raise ValueError(f"There is no policy {', '.join(unknown)}; there are {', '.join(POLICIES)}.{why}")
-    for name, value in settings.items():
-        for policy in policies:
-            _check_setting(policy, name, value)
+    _check_settings(policies, settings)
     folder = Path(asked.report).absolute().parent if asked.report else None
     if folder is not None and (not os.access(folder, os.W_OK | os.X_OK) or Path(asked.report).is_dir()):
         raise ValueError(f"--report {asked.report}: no file can be written there; name one in a folder that is yours.")
 
 
-def _check_setting(policy: str, name: str, value: str) -> None:
-    try:
-        World((), policy, Setup(gpus=1), {name: value})
-        if name == "depth":
-            int(value)  # asked for in each cycle, and not before
-    except ValueError as error:
-        raise ValueError(f"--set {name}={value}: {policy} cannot use that ({error}).") from error
+def _check_settings(policies: Sequence[str], settings: Mapping[str, str]) -> None:
+    """Of several policies, those that have a setting are given it."""
+    for name, value in settings.items():
+        having = [policy for policy in policies if name in reads_of(policy)]
+        for policy in having or policies[:1]:
+            try:
+                check_policy(policy, {name: value})
+            except BadRequest as error:
+                raise ValueError(f"--set {name}={value}: {error}") from error
 
 
 def _simulate(

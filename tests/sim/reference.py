@@ -5,11 +5,13 @@ What time does to all alike is left out of ranks: those that run keep theirs, an
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from math import inf
+from typing import ClassVar
 
 from jupysched.core.job import Job, JobId, UserName
 from jupysched.core.lanes import Entry, Lane, Passing, Rank
 from jupysched.core.policies import register
 from jupysched.core.policies.base import Order
+from jupysched.core.policies.settings import Read, rising
 from jupysched.core.state import State
 from jupysched.sim.trace import TraceJob
 
@@ -73,10 +75,11 @@ class Las(Order):
     passing = Passing.SKIP
     preempts = True
     min_run_s = 0.0
+    reads: ClassVar[Mapping[str, Read]] = {**Order.reads, "thr": rising}
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__(settings)
-        self.thresholds = [float(t) for t in self.settings.get("thr", "18000").split(",")]
+        self.thresholds = rising(self.settings.get("thr", "18000"))
         #: the starts so far, in order
         self.places: dict[tuple[JobId, int], int] = {}
 

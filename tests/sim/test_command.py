@@ -106,9 +106,13 @@ def test_the_report_is_one_page_that_needs_no_network(tmp_path, capsys):
     [
         ([TRACE, "--policy", "magic"], "There is no policy magic"),
         (["/no/such/trace.csv"], "/no/such/trace.csv cannot be read: No such file or directory."),
-        ([TRACE, "--policy", "feedback", "--set", "levels=a"], "--set levels=a: feedback cannot use that"),
-        ([TRACE, "--set", "depth=abc"], "--set depth=abc: priority cannot use that"),
-        ([TRACE, "--set", "half_life_s=x"], "--set half_life_s=x: priority cannot use that"),
+        (
+            [TRACE, "--policy", "feedback", "--set", "levels=a"],
+            "--set levels=a: The setting levels of feedback is 'a'; expected numbers above 0",
+        ),
+        ([TRACE, "--set", "depth=abc"], "--set depth=abc: The setting depth of priority is 'abc'"),
+        ([TRACE, "--set", "half_life_s=x"], "--set half_life_s=x: The setting half_life_s of priority is 'x'"),
+        ([TRACE, "--policy", "fifo,priority", "--set", "age=1"], "--set age=1: fifo has no setting 'age'"),
         ([TRACE, "--report", "/no/such/folder/page.html"], "no file can be written there"),
     ],
 )

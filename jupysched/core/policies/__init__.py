@@ -56,9 +56,14 @@ def make_policy(name: str, settings: Mapping[str, str]) -> Policy:
         return POLICIES[DEFAULT]({})
 
 
-def _wrong_in(name: str, settings: Mapping[str, str]) -> dict[str, str]:
+def reads_of(name: str) -> Mapping[str, Read]:
+    """The settings that a known policy has, and what each is read with."""
     reads: Mapping[str, Read] = getattr(POLICIES[name], "reads", Order.reads)
-    return wrong_in(settings, reads, name)
+    return reads
+
+
+def _wrong_in(name: str, settings: Mapping[str, str]) -> dict[str, str]:
+    return wrong_in(settings, reads_of(name), name)
 
 
 def register(name: str, make: MakePolicy) -> None:
@@ -66,4 +71,4 @@ def register(name: str, make: MakePolicy) -> None:
     POLICIES[name] = make
 
 
-__all__ = ["DEFAULT", "POLICIES", "MakePolicy", "Order", "check_policy", "make_policy", "register"]
+__all__ = ["DEFAULT", "POLICIES", "MakePolicy", "Order", "check_policy", "make_policy", "reads_of", "register"]
