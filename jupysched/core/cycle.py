@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jupysched.core.actions import Action, Grant, Resume
-from jupysched.core.backfill import Reserved, place_around, reserve_for
+from jupysched.core.backfill import Reserved, amount_of, place_around, reserve_for
 from jupysched.core.job import Job, scopes_of
 from jupysched.core.lanes import Lane, Merge, Passing
 from jupysched.core.limits import bound_now
 from jupysched.core.placement import Room, could_ever_fit
 from jupysched.core.preempt import Contest
 from jupysched.core.reserve import withheld_from
-from jupysched.core.resources import Allocation
+from jupysched.core.resources import Allocation, NodeName
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState
 from jupysched.core.times import earliest
@@ -68,8 +68,7 @@ class Cycle:
         return any(lane.request.gpus == 0 or lane.request.gpu_memory_bytes is not None for lane in lanes)
 
     def _place(self, job: Job) -> Allocation | None:
-        only = job.ran_on.nodes if job.state is JobState.SUSPENDED and job.ran_on else None
-        return self.room.place(job.spec.request, only=only)
+        return self.room.place(job.spec.request, only=_only(job))
 
     def _start(self, job: Job, allocation: Allocation | None) -> bool:
         """Grant it, if there is something to grant."""
@@ -108,17 +107,19 @@ class Cycle:
         while reserved is not None and room.total and depth > 0 and (found := merge.head()) is not None:
             job = self.state.jobs[found[2]]
             depth -= 1
-            if self._is_bound(job) or self._all_too_long(found[4], reserved) or room.place(job.spec.request) is None:
+            if self._is_bound(job) or self._all_too_long(found[4], reserved) or self._place(job) is None:
                 merge.close_lane()
-            elif self._start(job, place_around(self.state, room, job, reserved, self.now)):
+            elif self._start(job, place_around(self.state, room, job, reserved, self.now, only=_only(job))):
                 merge.take()
             else:
                 merge.pass_over()
 
     def _all_too_long(self, lane: Lane, reserved: Reserved) -> bool:
         """Would even the shortest of a lane still run when the head should start, on GPUs that it needs?"""
-        state = self.state
-        if len(state.nodes) > 1 or lane.request.gpus <= reserved.spare or state.rules.limits:
+        state, request = self.state, lane.request
+        if len(state.nodes) > 1 or state.rules.limits or request.gpu_memory_bytes or request.gpu_type:
+            return False
+        if reserved.spare.covers(amount_of(request)):
             return False
         return len(lane.limits) == len(lane.entries) and self.now + float(lane.limits[0]) > reserved.at
 
@@ -140,3 +141,8 @@ class Cycle:
                 merge.close_lane()
         walk.settle_rest()
         self.actions += walk.stops()
+
+
+def _only(job: Job) -> tuple[NodeName, ...] | None:
+    """One that was suspended can go on where it is, and nowhere else."""
+    return job.ran_on.nodes if job.state is JobState.SUSPENDED and job.ran_on else None

@@ -57,21 +57,21 @@ class Room:
         self._nodes_alike: Alike | None = None
 
     def place(
-        self, request: Request, *, only: Iterable[NodeName] | None = None, cap: tuple[NodeName, int] | None = None
+        self, request: Request, *, only: Iterable[NodeName] | None = None, but_not: NodeName | None = None
     ) -> Allocation | None:
-        """GPUs for the whole gang, or None. `only`: on one of these nodes; `cap`: at most so many on that node.
+        """GPUs for the whole gang, or None. `only`: on one of these nodes; `but_not`: not on this one.
 
         Where whole GPUs are all that is asked for: best fit, the node with the fewest free GPUs that suffice (the rule of
         Tiresias and Helios; on the public traces the gradient made completion up to 4 % longer). Else where it adds least
         to what the requests of late could not use (see fragmentation). The links of the node say which of its GPUs."""
         is_share = request.gpu_memory_bytes is not None and request.gpus == 1
         if request.nodes != 1 and request.gpus > 0 and not is_share:
-            return self._place_wide(request)
+            return self._place_wide(request, but_not)
         is_counted = self.state.mix.is_plain and is_plain(request) and not (request.gpus > 1 and self.state.has_mig())
         if is_counted and only is None:
-            name = self._best_counted(request.gpus, cap)
+            name = self._best_counted(request.gpus, but_not)
             return None if name is None else self._allocate(name, self.free[name], request)
-        found = self._best_alike(request, only, None if is_share else cap)
+        found = self._best_alike(request, only, but_not)
         if found is None:
             return None
         name, move = found
@@ -111,19 +111,18 @@ class Room:
         else:
             del self.free[name]
 
-    def _best_counted(self, gpus: int, cap: tuple[NodeName, int] | None) -> NodeName | None:
+    def _best_counted(self, gpus: int, but_not: NodeName | None) -> NodeName | None:
         for count in sorted(c for c in self.by_count if c >= gpus):
             for name in self.by_count[count]:
-                if cap is None or cap[0] != name or cap[1] >= gpus:
+                if name != but_not:
                     return name
         return None
 
     def _best_alike(
-        self, request: Request, only: Iterable[NodeName] | None, cap: tuple[NodeName, int] | None
+        self, request: Request, only: Iterable[NodeName] | None, but_not: NodeName | None
     ) -> tuple[NodeName, Move] | None:
         mix, want = self.state.mix, want_of(request)
         known = mix.moves(want)
-        banned = cap[0] if cap is not None and cap[1] < request.gpus else None
         best: tuple[NodeName, Move] | None = None
         for shape, names in self._alike().nodes.items():
             if shape in known:
@@ -132,7 +131,7 @@ class Room:
                 move = known[shape] = mix.move(shape, want)
             if move is None or (best is not None and (move.breaks, move.loss) >= (best[1].breaks, best[1].loss)):
                 continue
-            name = next((n for n in names if n != banned and (only is None or n in only)), None)
+            name = next((n for n in names if n != but_not and (only is None or n in only)), None)
             if name is not None:
                 best = (name, move)
         return best
@@ -159,8 +158,7 @@ class Room:
             left = shares.left(gpu)
             if left > 0:
                 pieces[piece_of(gpu, left)] += 1
-        memory = node.memory_bytes - state.memory_held.get(node.name, 0) - self.memory_taken.get(node.name, 0)
-        return state.mix.shape(self.free_cpus(node), memory, pieces.items())
+        return state.mix.shape(self.free_cpus(node), self.free_memory(node), pieces.items())
 
     def _changed(self, name: NodeName) -> None:
         """Less is left of a node than the state knows."""
@@ -179,16 +177,16 @@ class Room:
         """Cores of a node that nobody was granted."""
         return node.cpus - self.state.cpus_held.get(node.name, 0) - self.cpus_taken.get(node.name, 0)
 
+    def free_memory(self, node: Node) -> int:
+        """Bytes of RAM of a node that nobody was granted."""
+        return node.memory_bytes - self.state.memory_held.get(node.name, 0) - self.memory_taken.get(node.name, 0)
+
     def has_cpus(self, node: Node, request: Request) -> bool:
         """Has the node the CPU cores and the RAM?"""
-        state, name = self.state, node.name
         cpus = request.cpus or (1 if request.gpus == 0 else 0)
         if cpus and self.free_cpus(node) < cpus:
             return False
-        memory = request.memory_bytes
-        if not memory:
-            return True
-        return node.memory_bytes - state.memory_held.get(name, 0) - self.memory_taken.get(name, 0) >= memory
+        return not request.memory_bytes or self.free_memory(node) >= request.memory_bytes
 
     def _allocate(self, name: NodeName, fitting: Sequence[GpuId], request: Request) -> Allocation:
         node = self.state.nodes[name]
@@ -207,13 +205,14 @@ class Room:
             note=note,
         )
 
-    def _place_wide(self, request: Request) -> Allocation | None:
+    def _place_wide(self, request: Request, but_not: NodeName | None) -> Allocation | None:
         """A gang over several nodes: whole nodes first, and the rest where it fits best."""
         gpus = self.state.gpus
         fitting = {
             name: found
             for name, free in self.free.items()
-            if self.has_cpus(self.state.nodes[name], request)
+            if name != but_not
+            and self.has_cpus(self.state.nodes[name], request)
             and (found := [g for g in free if fits_type(gpus[g], request)])
         }
         parts = split_gang(self.state, request, {name: len(found) for name, found in fitting.items()})

@@ -2,10 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jupysched.core import events as ev
 from jupysched.core.fold import fold
-from tests.core.builders import a_state, applied, asked, ended, granted, job, joined, running
+from tests.core.builders import GIB, a_state, applied, asked, ended, granted, job, joined, running
 
 JOBS = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 20)), min_size=3, max_size=9)
 
@@ -77,3 +78,66 @@ def test_small_jobs_cannot_starve_a_gang():
                 ended(state, held.id, at)
         applied(state, at)
     assert job(state, 2).started_at == 52
+
+
+def test_small_jobs_cannot_starve_one_that_waits_for_cores_or_ram():
+    for head in ({"cpus": 8}, {"memory_bytes": 64 * GIB}):
+        part = {"cpus": 1} if "cpus" in head else {"memory_bytes": 8 * GIB}
+        state = a_state(joined(gpus=8, cpus=8, memory=64 * GIB), asked(1, 1, time_s=50.0, **part))
+        applied(state, 0)
+        fold(state, asked(2, at=1, **head))
+        for number in range(3, 9):
+            fold(state, asked(number, at=number, **part))
+        applied(state, 9)
+        assert running(state) == [1], "of unknown length, they would hold what the head waits for"
+        fold(state, asked(9, at=10, time_s=20.0, **part))
+        applied(state, 10)
+        assert running(state) == [1, 9], "this one is over in time"
+        ended(state, 9, 30)
+        ended(state, 1, 50)
+        assert granted(applied(state, 50)) == [2]
+
+
+def test_a_share_does_not_break_into_a_gpu_that_the_head_waits_for():
+    state = a_state(joined(gpus=2), asked(1, 1, time_s=50.0), asked(2, 2, at=1), asked(3, at=2, gpu_memory_bytes=GIB))
+    applied(state, 2)
+    assert running(state) == [1]
+    ended(state, 1, 50)
+    assert granted(applied(state, 50)) == [2]
+
+
+def test_a_share_may_pass_onto_a_gpu_that_is_shared_already():
+    state = a_state(
+        joined(gpus=2),
+        asked(1, gpu_memory_bytes=GIB, time_s=50.0),
+        asked(2, 2, at=1),
+        asked(3, at=2, gpu_memory_bytes=GIB, time_s=40.0),
+    )
+    applied(state, 2)
+    assert running(state) == [1, 3]
+    ended(state, 3, 42)
+    ended(state, 1, 50)
+    assert granted(applied(state, 50)) == [2]
+
+
+def test_a_gang_over_several_nodes_leaves_the_heads_node_alone():
+    # One GPU on each of n1 and n3 are free for it; but all of n1 is promised to the head.
+    nodes = (joined("n1", 4), joined("n2", 2), joined("n3", 1))
+    state = a_state(*nodes, asked(1, 2, time_s=50.0), asked(2, 2, time_s=500.0))
+    applied(state, 0)
+    fold(state, asked(3, 4, at=1))
+    fold(state, asked(4, 2, at=2, nodes=2))
+    applied(state, 2)
+    assert running(state) == [1, 2]
+
+
+def test_cards_that_the_head_cannot_use_are_for_those_behind_it():
+    node = joined(gpus=4)
+    mixed = replace(node, gpus=tuple(replace(g, name="V100") if g.index < 2 else g for g in node.gpus))
+    state = a_state(mixed, asked(1, 1, gpu_type="h200", time_s=50.0), asked(2, 2, at=1, gpu_type="h200"))
+    applied(state, 1)
+    for number in (3, 4, 5):
+        fold(state, asked(number, at=number))
+    applied(state, 5)
+    assert running(state) == [1, 3, 4]
+    assert {job(state, n).allocation.gpus[0] for n in (3, 4)} == {"n1-0", "n1-1"}
