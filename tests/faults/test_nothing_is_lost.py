@@ -28,12 +28,13 @@ from tests.faults.standing import (
 )
 
 pytestmark = pytest.mark.leaky("kernels and daemons of the test are ended with its home")
-#: takes long to save what it has
+#: takes long to save what it has; it asks before it says that it is up, for a notice interrupts who never asked
 SAVES = """
 import jupysched, os, time
 if jupysched.restored(0) == 7:
     print("goes on with 7")
 else:
+    jupysched.should_stop()
     print("up")
     while not jupysched.should_stop():
         time.sleep(0.01)
