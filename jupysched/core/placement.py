@@ -166,12 +166,25 @@ class Room:
         if self._nodes_alike is not None and name in self.state.nodes:
             self._nodes_alike.put(name, self._shape(self.state.nodes[name]))
 
-    def withhold(self, name: NodeName, count: int) -> None:
-        """Keep free GPUs of a node for somebody who waits for more of it."""
-        before = self.free.get(name, ())
-        if count and before:
-            self._shrink(name, list(before[count:]))
-            self._changed(name)
+    def fitting(self, name: NodeName, request: Request) -> Sequence[GpuId]:
+        """The free GPUs of a node that a request could use."""
+        free = self.free.get(name, ())
+        if is_plain(request) and (request.gpus == 1 or not self.state.has_mig()):
+            return free
+        return [g for g in free if fits_type(self.state.gpus[g], request)]
+
+    def withhold(self, name: NodeName, request: Request, count: int, *, leads: bool) -> None:
+        """Keep what is free of a node for somebody who waits for more of it; `leads`: cores and RAM too."""
+        kept = set(self.fitting(name, request)[:count])
+        if kept:
+            self._shrink(name, [g for g in self.free[name] if g not in kept])
+        node = self.state.nodes[name]
+        if leads and request.cpus:
+            self.cpus_taken[name] = self.cpus_taken.get(name, 0) + min(request.cpus, self.free_cpus(node))
+        if leads and request.memory_bytes:
+            memory = min(request.memory_bytes, self.free_memory(node))
+            self.memory_taken[name] = self.memory_taken.get(name, 0) + memory
+        self._changed(name)
 
     def free_cpus(self, node: Node) -> int:
         """Cores of a node that nobody was granted."""

@@ -2,39 +2,23 @@
 
 The contest walks all live jobs, running or not, from the best rank on. Each takes GPUs of one node while there are any:
 a running job keeps its own if they are not promised to somebody ahead of it, else it gives way; a waiting one takes
-free GPUs, else those of jobs ranked behind it. So nobody is stopped whose GPUs are not needed by a better-ranked job,
+free GPUs, else those of jobs ranked behind it; cores and RAM go with them. So nobody is stopped whose GPUs are not needed by a better-ranked job,
 and a cycle after the stops were ordered orders no more of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from jupysched.core.actions import Action, Stop, Suspend
 from jupysched.core.job import Job, JobId
 from jupysched.core.lanes import Rank
-from jupysched.core.placement import Room, fits_type, is_plain, parts_of, split_gang
+from jupysched.core.placement import Room, split_gang
 from jupysched.core.resources import GpuKind, NodeName, Request
 from jupysched.core.runners import Place
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState, Reason
+from jupysched.core.yard import CPUS, MEMORY, Parts, Pool, Yard, parts_in_pools, pools_for
 
-Parts = list[tuple[NodeName, int]]
-#: (rank, since, job, its GPUs by node)
+#: (rank, since, job, what it holds)
 Running = tuple[Rank, float, JobId, Parts]
-
-
-@dataclass(slots=True)
-class Yard:
-    """GPUs of each node that are not free yet and would be: of jobs that are stopping, and of jobs not walked past."""
-
-    coming: dict[NodeName, int] = field(default_factory=dict)
-    total: int = 0
-
-    def add(self, parts: Parts, sign: int = 1) -> None:
-        """Count GPUs in, or out."""
-        for name, count in parts:
-            self.coming[name] = self.coming.get(name, 0) + sign * count
-            self.total += sign * count
 
 
 class Contest:
@@ -57,11 +41,11 @@ class Contest:
         runners = state.look_at_runners(now)
         for job in runners.stopping.values():
             if job.allocation is not None:
-                self.yard.add(parts_of(state, job.allocation))
+                self.yard.add(parts_in_pools(state, job.allocation))
         for rank, since, job_id in runners.behind(head):
             job = state.holding[job_id]
             if job.allocation is not None and may_stop(state, job, now):
-                parts = parts_of(state, job.allocation)
+                parts = parts_in_pools(state, job.allocation)
                 self.running.append((rank, since, job_id, parts))
                 self.yard.add(parts)
 
@@ -76,10 +60,8 @@ class Contest:
         del self.running[:number]
 
     def _settle(self, entry: Running) -> None:
-        coming = self.yard.coming
-        parts = entry[3]
-        if all(coming.get(name, 0) >= count for name, count in parts):
-            self.yard.add(parts, -1)
+        if self.yard.covers(entry[3]):
+            self.yard.add(entry[3], -1)
         else:
             self.gone.append(entry)
 
@@ -95,34 +77,31 @@ class Contest:
         return self.room.total + self.yard.total
 
     def promise(self, job: Job) -> bool:
-        """Keep GPUs for a job that finds too few free ones: those that are free there, and some that will be."""
+        """Keep for a job that finds too little free what is free there, and some of what will be."""
         request = job.spec.request
-        if not self.yard.coming:
+        is_share = request.gpus == 1 and request.gpu_memory_bytes is not None
+        if not self.yard.coming or is_share or not request.gpus:
             return False
         parts = self._choose(request)
         if parts is None:
             return False
-        for name, count in parts:
-            free = len(self.room.free.get(name, ()))
-            self.room.withhold(name, min(free, count))
-            self.yard.add([(name, max(0, count - free))], -1)
+        for place, (name, count) in enumerate(parts):
+            coming = self._still_needed(name, request, count, leads=place == 0)
+            self.room.withhold(name, request, count, leads=place == 0)
+            self.yard.add(coming, -1)
             self.for_whom[name] = job
         return True
 
     def _choose(self, request: Request) -> list[tuple[NodeName, int]] | None:
         """The nodes where it costs least."""
         state, room, coming = self.state, self.room, self.yard.coming
-        # Cards of several kinds on one node are not told apart here: such a job waits until there are some free.
-        is_any = is_plain(request) and (request.gpus == 1 or not state.has_mig())
-        counts = {
-            name: found
-            for name, node in state.nodes.items()
-            if (found := len(room.free.get(name, ())) + coming.get(name, 0)) > 0
-            and (is_any or all(g in state.gpus and fits_type(state.gpus[g], request) for g in node.gpus))
-            and room.has_cpus(node, request)
-        }
-        if request.gpu_memory_bytes is not None or not request.gpus:
-            return None
+        counts: dict[NodeName, int] = {}
+        for name, node in state.nodes.items():
+            found = len(room.fitting(name, request)) + sum(coming.get(p, 0) for p in pools_for(state, name, request))
+            cpus = room.free_cpus(node) + coming.get((name, CPUS), 0)
+            memory = room.free_memory(node) + coming.get((name, MEMORY), 0)
+            if found > 0 and cpus >= (request.cpus or 0) and memory >= (request.memory_bytes or 0):
+                counts[name] = found
         if request.nodes != 1:
             return split_gang(state, request, counts)
         able = [name for name, count in counts.items() if count >= request.gpus]
@@ -130,27 +109,47 @@ class Contest:
             return None
         if len(able) == 1:
             return [(able[0], request.gpus)]
-        return [(min(able, key=lambda name: self._cost(name, request.gpus)), request.gpus)]
+        return [(min(able, key=lambda name: self._cost(name, request)), request.gpus)]
 
-    def _cost(self, name: NodeName, need: int) -> tuple[float, float, int, int]:
+    def _still_needed(self, name: NodeName, request: Request, count: int, *, leads: bool) -> Parts:
+        """What a job that gets so many GPUs of a node lacks there, of what is to come."""
+        state, room, coming = self.state, self.room, self.yard.coming
+        lacking = max(0, count - len(room.fitting(name, request)))
+        gpus: list[tuple[Pool, int]] = []
+        for pool in sorted(pools_for(state, name, request)):
+            some = min(lacking, coming.get(pool, 0))
+            gpus.append((pool, some))
+            lacking -= some
+        if not leads:
+            return Parts(gpus)
+        node = state.nodes[name]
+        cpus = max(0, (request.cpus or 0) - room.free_cpus(node))
+        memory = max(0, (request.memory_bytes or 0) - room.free_memory(node))
+        return Parts(gpus, [((name, CPUS), cpus), ((name, MEMORY), memory)])
+
+    def _cost(self, name: NodeName, request: Request) -> tuple[float, float, int, int]:
         """What giving way there costs: the best rank that is stopped, GPU-seconds lost, jobs stopped, GPUs left over."""
         state = self.state
-        free = len(self.room.free.get(name, ()))
-        left = self.yard.coming.get(name, 0) - max(0, need - free)
+        left = Yard({pool: count for pool, count in self.yard.coming.items() if pool[0] == name})
+        left.add(self._still_needed(name, request, request.gpus, leads=True), -1)
         best, lost, stopped = float("inf"), 0.0, 0
         for rank, _since, job_id, parts in self.running:
-            count = dict(parts).get(name, 0)
-            if not count:
+            here = Parts(
+                [(pool, count) for pool, count in parts.gpus if pool[0] == name],
+                [(pool, count) for pool, count in parts.rest if pool[0] == name],
+            )
+            if not here.gpus:
                 continue
-            if left >= count:
-                left -= count
+            if left.covers(here):
+                left.add(here, -1)
                 continue
             job = state.jobs[job_id]
             since = job.granted_at if job.granted_at is not None else self.now
             best = min(best, rank[0] if rank else 0.0)
             lost += job.spec.request.gpus * (1.0 + self.now - since)
             stopped += 1
-        return (-best, lost, stopped, left + free)
+        over = sum(count for pool, count in left.coming.items() if pool[1] not in (CPUS, MEMORY))
+        return (-best, lost, stopped, over + len(self.room.free.get(name, ())))
 
     def stops(self) -> list[Action]:
         """Orders for those who give way, the worst-ranked first."""

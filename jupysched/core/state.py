@@ -83,6 +83,8 @@ class State:
     shapes: dict[NodeName, Shape] = field(default_factory=dict, compare=False, repr=False)
     #: is any GPU a MIG device? Remembered as long as no node or GPU changes
     mig: bool | None = field(default=None, compare=False, repr=False)
+    #: nodes whose GPUs are not all alike; remembered as long
+    mixed: frozenset[NodeName] | None = field(default=None, compare=False, repr=False)
     #: expected starts as of a version, remembered by explain
     forecasts: tuple[int, dict[JobId, tuple[float, float]]] = field(default=(-1, {}), compare=False, repr=False)
     #: the version of which the next two speak; the head of its queue, by place; the rest of it
@@ -147,10 +149,20 @@ class State:
             self.mig = any(gpu.kind is GpuKind.MIG for gpu in self.gpus.values())
         return self.mig
 
+    def mixed_nodes(self) -> frozenset[NodeName]:
+        """Nodes whose GPUs are not all alike."""
+        if self.mixed is None:
+            kinds: dict[NodeName, set[tuple[str, str, int | None]]] = {}
+            for gpu in self.gpus.values():
+                kinds.setdefault(gpu.node, set()).add((gpu.kind, gpu.name, gpu.memory_bytes))
+            self.mixed = frozenset(name for name, found in kinds.items() if len(found) > 1)
+        return self.mixed
+
     def hardware_changed(self) -> None:
         """Forget what was remembered of what could fit."""
         self.fits.clear()
         self.mig = None
+        self.mixed = None
 
     def widest_node(self) -> int:
         """Most GPUs on one node, free or not, drained or not."""

@@ -1,5 +1,7 @@
 """The cheapest victims or none; never too young, never too often; and a second cycle orders no more of them."""
 
+from msgspec.structs import replace
+
 from jupysched.core import events as ev
 from jupysched.core.actions import Resume, Suspend
 from jupysched.core.decide import decide
@@ -112,3 +114,35 @@ def test_free_gpus_wait_for_the_gang_that_others_make_room_for():
     fold(state, asked(3, 1, at=2, priority=LOW))
     plan = applied(state, 3)
     assert (stopped(plan), granted(plan)) == ([1], [])
+
+
+def a_mixed_node() -> ev.NodeJoined:
+    node = joined(gpus=4, cpus=8)
+    return replace(node, gpus=tuple(replace(g, name="V100") if g.index < 2 else g for g in node.gpus))
+
+
+def test_of_several_kinds_of_cards_on_a_node_those_give_way_that_help():
+    state = a_state(on(min_run_s="0"), a_mixed_node(), *(asked(n, at=n, priority=LOW) for n in range(1, 5)))
+    applied(state, 5)
+    on_new = [n for n in range(1, 5) if job(state, n).allocation.gpus[0] in ("n1-2", "n1-3")]
+    fold(state, asked(9, 2, at=6, priority=HIGH, gpu_type="h200"))
+    assert sorted(stopped(applied(state, 7))) == on_new
+    for number in on_new:
+        ended(state, number, 8, Exit(signal=15))
+    assert granted(applied(state, 8)) == [9]
+
+
+def test_cores_are_given_back_with_the_gpus():
+    state = a_state(on(min_run_s="0"), joined(gpus=4, cpus=8), *(asked(n, at=n, cpus=4, priority=LOW) for n in (1, 2)))
+    applied(state, 3)
+    fold(state, asked(9, 1, at=6, cpus=6, priority=HIGH))
+    assert sorted(stopped(applied(state, 7))) == [1, 2], "two GPUs are free, and the cores of both are needed"
+    assert decide(state, now=8).actions == ()
+
+
+def test_nobody_is_stopped_for_cores_that_would_still_not_be_enough():
+    busy = (asked(1, cpus=6, priority=HIGH), asked(2, at=1, cpus=2, priority=LOW))
+    state = a_state(on(min_run_s="0"), joined(gpus=4, cpus=8), *busy)
+    applied(state, 2)
+    fold(state, asked(9, 1, at=3, cpus=4, priority=HIGH))
+    assert applied(state, 4).actions == ()
