@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.figure import Figure, table
 
 #: in this order; `sim` is measured where it is installed
-NAMES = ("first", "values", "many", "queue", "lines", "metrics", "arrays", "idle", "lab", "sim", "openb")
+NAMES = ("first", "values", "many", "queue", "lines", "metrics", "arrays", "idle", "lab", "sim", "equal", "openb")
 
 
 def main() -> int:

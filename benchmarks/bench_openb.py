@@ -24,8 +24,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.bench_sim import SHIPPED
 from benchmarks.figure import Figure
+from benchmarks.traces import SHIPPED
 from jupysched.core import events as ev
 from jupysched.core.actions import Grant
 from jupysched.core.decide import decide

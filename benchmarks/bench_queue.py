@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from benchmarks.figure import Figure, median, spread
 from benchmarks.floors import Commits, Forks
@@ -222,5 +223,5 @@ def _urgent(rounds: int) -> Figure:
     )
 
 
-def _exit(spec: SpecRecord) -> dict[str, object] | None:
+def _exit(spec: SpecRecord) -> dict[str, Any] | None:
     return spool.read_json(f"{spool.attempt_path(spec.directory, 1)}/{spool.EXIT}")

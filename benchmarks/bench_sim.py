@@ -1,126 +1,144 @@
 """Deciding well and fast: policies on traces beside the published baselines, and what a decision costs.
 
-The traces that may be shipped are in tests/traces; JUPYSCHED_TRACES names a folder with more of them (philly,
-notebook_june, ...). The settings of `adaptive` were chosen on msitp_c06, muri_trace3 and philly_vc0e4a51, while
-msitp_c03, philly_vcee9e8c and muri_trace1 were looked at; that siblings take about as long was seen on all of them. The
-settings of siblings are round numbers, tried on the same six; `age` is off since it cost the mean of philly_vcee9e8c and
-of notebook_june. philly (whole) and tiresias60 were only run at the end."""
+The traces that can be found are played (see traces.py), with 60 s lost at each preemption, and no policy is told a length. The
+settings of `adaptive` were chosen on msitp_c06, muri_trace3 and philly_vc0e4a51, while msitp_c03, philly_vcee9e8c and
+muri_trace1 were looked at; that siblings take about as long was seen on all of them. The settings of siblings are round
+numbers, tried on the same six; `age` is off since it cost the mean of philly_vcee9e8c and of notebook_june. philly (whole) and
+tiresias60 were only run at the end."""
 
 from __future__ import annotations
 
-import os
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
+from benchmarks.crowd import curve
 from benchmarks.figure import Figure
-from jupysched.core import events as ev
-from jupysched.core.decide import decide
-from jupysched.core.fold import fold
-from jupysched.core.job import JobId, JobSpec, UserName
-from jupysched.core.resources import Gpu, GpuId, Node, NodeName, Request
-from jupysched.core.state import State
+from benchmarks.traces import MEASURED, Others, find, jobs_of, others_on
 from jupysched.sim.figures import Figures, figures_of
-from jupysched.sim.trace import TraceJob, read_trace
+from jupysched.sim.trace import TraceJob
 from jupysched.sim.world import Setup, World
 
-SHIPPED = Path(__file__).parent.parent / "tests" / "traces"
 OVERHEAD_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """What others reach on a trace: mean completion time of the better of Tiresias and LAS-2q, p99 of FIFO with
-    skipping, worst wait of FIFO, and mean completion time of the SRSF oracle."""
-
-    file: str
-    gpus: int
-    mean_s: float
-    skip_p99_s: float
-    oracle_s: float
-
-
-BASELINES = (
-    Baseline("tiresias60.csv", 16, 191, 1800, 215),
-    Baseline("msitp_c06.csv.gz", 104, 58085, 577833, 37018),
-    Baseline("muri_trace3.csv.gz", 64, 302585, 3746037, 172972),
-    Baseline("philly_vcee9e8c.csv.gz", 128, 248295, 2679467, 154849),
-    Baseline("msitp_c03.csv.gz", 160, 81270, 768766, 44897),
-    Baseline("philly_vc0e4a51.csv.gz", 48, 348682, 2857240, 195211),
-    Baseline("muri_trace1.csv.gz", 64, 2673192, 14277203, 953442),
-    Baseline("notebook_june.csv.gz", 256, 5261, 112860, 3477),
-    Baseline("philly.csv.gz", 512, 23584, 707930, 15416),
-)
+#: mean and p99 of the wait that are asked for at 256 GPUs
+NOTEBOOK = ("notebook_june.csv.gz", 256, 500.0, 3600.0)
+#: policy -> jobs a second that are asked for
+SPEED = {"fifo": 20_000.0, "feedback": 2000.0, "adaptive": 2000.0}
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
     """All of it."""
+    yield from curve(quick=quick)
+    for name, gpus in MEASURED[:2] if quick else MEASURED:
+        if find(name) is not None:
+            yield from Trace(name, gpus).figures()
     yield from _speed(quick=quick)
-    yield from _decisions(quick=quick)
-    for baseline in BASELINES[:2] if quick else BASELINES:
-        path = _find(baseline.file)
-        if path is not None:
-            yield from _on_trace(baseline, read_trace(path))
 
 
-def _find(name: str) -> Path | None:
-    folders = [SHIPPED, *(Path(f) for f in [os.environ.get("JUPYSCHED_TRACES", "")] if f)]
-    return next((folder / name for folder in folders if (folder / name).exists()), None)
+@cache
+def play(name: str, gpus: int, policy: str, *, learn: str = "on") -> tuple[Figures, float]:
+    """A trace under a policy, and the CPU time that took: other programs do not count."""
+    return _play(jobs_of(name), gpus, policy, {"learn": learn} if learn != "on" else {})
 
 
-def _play(
-    jobs: list[TraceJob],
-    policy: str,
-    gpus: int,
-    settings: Mapping[str, str] | None = None,
-    overhead: float = OVERHEAD_S,
-) -> tuple[Figures, float]:
-    began = time.perf_counter()
-    run = World(jobs, policy, Setup(gpus=gpus, overhead_s=overhead), settings).play()
-    wall = time.perf_counter() - began
-    return figures_of(run, policy, wall), wall
+def _play(jobs: list[TraceJob], gpus: int, policy: str, settings: dict[str, str]) -> tuple[Figures, float]:
+    began = time.process_time()
+    run = World(jobs, policy, Setup(gpus=gpus, overhead_s=OVERHEAD_S), settings).play()
+    took = time.process_time() - began
+    return figures_of(run, policy, took), took
 
 
-def _on_trace(base: Baseline, jobs: list[TraceJob]) -> Iterator[Figure]:
-    name = base.file.split(".")[0]
-    fifo, _ = _play(jobs, "fifo", base.gpus)
-    ours, _ = _play(jobs, "adaptive", base.gpus)
-    half = (base.mean_s + base.oracle_s) / 2
-    yield Figure(
-        name=f"{name}: mean completion, adaptive", value=ours.mean_jct_s, unit="s", floor=base.oracle_s, target=base.mean_s,
-        note=f"target: the better of Tiresias and LAS-2q; half way to the oracle: {half:,.0f}",
-    )  # fmt: skip
-    yield Figure(
-        name=f"{name}: p99 completion, adaptive", value=ours.p99_jct_s, unit="s", floor=None, target=base.skip_p99_s,
-        note="target: FIFO with skipping",
-    )  # fmt: skip
-    yield Figure(
-        name=f"{name}: worst wait, adaptive",
-        value=ours.max_wait_s,
-        unit="s",
-        floor=None,
-        target=fifo.max_wait_s,
-        note="target: FIFO",
-    )
-    priority, _ = _play(jobs, "priority", base.gpus)
-    yield Figure(
-        name=f"{name}: worst wait, priority", value=priority.max_wait_s, unit="s", floor=None, target=fifo.max_wait_s,
-        note="target: FIFO",
-    )  # fmt: skip
-    if len({j.user for j in jobs}) > 1:
-        without, _ = _play(jobs, "adaptive", base.gpus, {"learn": "off"})
-        yield Figure(
-            name=f"{name}: mean wait, adaptive", value=ours.mean_wait_s, unit="s", floor=None, target=without.mean_wait_s,
-            note="target: the same without what was learnt",
-        )  # fmt: skip
-    if name == "notebook_june":
-        yield Figure(
-            name=f"{name}: mean wait", value=ours.mean_wait_s, unit="s", floor=185, target=500, note="FIFO 28,774"
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One trace at so many GPUs."""
+
+    name: str
+    gpus: int
+
+    @property
+    def title(self) -> str:
+        """As it is called in the figures."""
+        return f"{self.name.split('.')[0]} at {self.gpus}"
+
+    def figures(self) -> Iterator[Figure]:
+        """Mean, p99 and worst of `adaptive` and `priority`, beside what others reach; and what the past adds."""
+        others = others_on(self.name, self.gpus, OVERHEAD_S)
+        for policy in ("adaptive", "priority"):
+            yield from self._beside(play(self.name, self.gpus, policy)[0], others)
+        if len({job.user for job in jobs_of(self.name)}) > 1:
+            yield from self._learnt()
+        if (self.name, self.gpus) == NOTEBOOK[:2]:
+            yield from self._notebook(others)
+
+    def _beside(self, ours: Figures, others: Others) -> Iterator[Figure]:
+        """Only `adaptive` is asked to have a good mean and p99; nobody may starve under either."""
+        judged = ours.policy == "adaptive"
+        oracle, tiresias, half = others.oracle.number("mean_jct"), others.tiresias_s, others.half_s
+        means = (
+            f"Tiresias {f'{tiresias:,.0f}' if tiresias else 'unknown'}, LAS-2q {others.las.number('mean_jct'):,.0f}, "
+            f"FIFO with skipping {others.skip.number('mean_jct'):,.0f}, FIFO {others.fifo.number('mean_jct'):,.0f}"
         )
+        way = f"; half way to the oracle is {half:,.0f}: {'reached' if ours.mean_jct_s <= half else 'not reached'}"
+        fifo, _ = play(self.name, self.gpus, "fifo")
         yield Figure(
-            name=f"{name}: p99 wait", value=ours.p99_wait_s, unit="s", floor=0, target=3600, note="FIFO 110,280"
+            name=f"{self.title}: {ours.policy}, mean completion", value=ours.mean_jct_s, unit="s", floor=oracle,
+            target=others.best_s if judged else None, note=means + (way if judged else ""),
+        )  # fmt: skip
+        yield Figure(
+            name=f"{self.title}: {ours.policy}, p99 completion", value=ours.p99_jct_s, unit="s",
+            floor=others.oracle.number("p99_jct"), target=others.skip.number("p99_jct") if judged else None,
+            note=f"LAS-2q {others.las.number('p99_jct'):,.0f}, FIFO with skipping {others.skip.number('p99_jct'):,.0f}, "
+            f"FIFO {others.fifo.number('p99_jct'):,.0f}",
+        )  # fmt: skip
+        yield Figure(
+            name=f"{self.title}: {ours.policy}, worst wait", value=ours.max_wait_s, unit="s", floor=None,
+            target=fifo.max_wait_s, note="target: FIFO's worst",
+        )  # fmt: skip
+
+    def _learnt(self) -> Iterator[Figure]:
+        """With what was learnt of users from the trace so far, and without."""
+        ours, _ = play(self.name, self.gpus, "adaptive")
+        without, _ = play(self.name, self.gpus, "adaptive", learn="off")
+        for what, value, other in (
+            ("mean completion", ours.mean_jct_s, without.mean_jct_s),
+            ("mean wait", ours.mean_wait_s, without.mean_wait_s),
+            ("p99 wait", ours.p99_wait_s, without.p99_wait_s),
+        ):
+            yield Figure(
+                name=f"{self.title}: adaptive with its past, {what}", value=value, unit="s", floor=None, target=other,
+                note=f"target: the same without; {1 - value / other if other else 0:+.1%} saved by it",
+            )  # fmt: skip
+
+    def _notebook(self, others: Others) -> Iterator[Figure]:
+        ours, _ = play(self.name, self.gpus, "adaptive")
+        for what, value, column, target in (
+            ("mean wait", ours.mean_wait_s, "mean_wait", NOTEBOOK[2]),
+            ("p99 wait", ours.p99_wait_s, "p99_wait", NOTEBOOK[3]),
+        ):
+            yield Figure(
+                name=f"{self.title}: adaptive, {what}", value=value, unit="s", floor=others.oracle.number(column),
+                target=target, note=f"LAS-2q {others.las.number(column):,.0f}, FIFO {others.fifo.number(column):,.0f}",
+            )  # fmt: skip
+
+
+def _speed(*, quick: bool) -> Iterator[Figure]:
+    """Jobs of a trace for each second of CPU time."""
+    has_philly = not quick and find("philly.csv.gz") is not None
+    for policy, target in SPEED.items():
+        if has_philly:
+            figures, took = play("philly.csv.gz", 512, policy)
+        else:
+            figures, took = _play(_synthetic(3000 if quick else 20_000), 192, policy, {})
+        yield Figure(
+            name=f"simulated, {policy}",
+            value=figures.jobs / took,
+            unit="jobs/s",
+            floor=None,
+            target=target,
+            more=True,
+            note=("philly at 512" if has_philly else "made-up jobs") + ", by CPU time",
         )
 
 
@@ -138,57 +156,3 @@ def _synthetic(count: int) -> list[TraceJob]:
             )
         )  # fmt: skip
     return jobs
-
-
-def _speed(*, quick: bool) -> Iterator[Figure]:
-    path = None if quick else _find("philly.csv.gz")
-    jobs = read_trace(path) if path is not None else _synthetic(3000 if quick else 20_000)
-    gpus = 512 if path is not None else 192
-    for policy, target in (("fifo", 20_000.0), ("feedback", 2000.0), ("adaptive", 2000.0)):
-        figures, wall = _play(jobs, policy, gpus)
-        where = "philly" if path is not None else "made-up jobs"
-        yield Figure(
-            name=f"simulated, {policy}",
-            value=figures.jobs / wall,
-            unit="jobs/s",
-            floor=None,
-            target=target,
-            more=True,
-            note=where,
-        )
-
-
-def _decisions(*, quick: bool) -> Iterator[Figure]:
-    for pending in (1000, 10_000) if quick else (1000, 3000, 10_000, 30_000, 100_000):
-        for policy in ("priority", "adaptive"):
-            state = _crowded(pending, policy)
-            times = []
-            for _ in range(5):
-                began = time.perf_counter()
-                decide(state, now=200_000.0)
-                times.append(time.perf_counter() - began)
-            target = 20.0 if pending == 10_000 else None
-            yield Figure(
-                name=f"decide, {policy}, {pending:,} pending, 1,000 GPUs",
-                value=min(times) * 1000,
-                unit="ms",
-                floor=None,
-                target=target,
-            )
-
-
-def _crowded(pending: int, policy: str) -> State:
-    """A thousand free GPUs and a long queue of 50 users."""
-    state = State()
-    fold(state, ev.PolicySet(at=0, by="bench", name=policy))
-    for number in range(125):
-        name = NodeName(f"n{number:03d}")
-        gpus = tuple(Gpu(id=GpuId(f"{name}-{i}"), node=name, index=i, name="GPU") for i in range(8))
-        node = Node(name=name, cpus=64, memory_bytes=1 << 40, gpus=tuple(g.id for g in gpus))
-        fold(state, ev.NodeJoined(at=0, node=node, gpus=gpus))
-    for number in range(1, pending + 1):
-        spec = JobSpec(
-            name="job", user=UserName(f"u{number % 50}"), uid=0, request=Request(gpus=(1, 1, 1, 2, 4, 8)[number % 6])
-        )  # fmt: skip
-        fold(state, ev.Submitted(at=float(number), job=JobId(number), spec=spec))
-    return state

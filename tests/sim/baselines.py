@@ -42,6 +42,10 @@ class Row:
     #: the figures of PRINTED, to the last digit printed
     figures: tuple[str, ...]
 
+    def number(self, name: str) -> float:
+        """One of its figures."""
+        return float(self.figures[PRINTED.index(name)])
+
     @property
     def name(self) -> str:
         """What was asked."""
