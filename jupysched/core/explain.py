@@ -132,23 +132,57 @@ def _waits(state: State, job: Job, position: int, now: float) -> tuple[Reason, s
     """What it waits for, and who is ahead."""
     request = job.spec.request
     room = Room(state)
-    free = max((len(f) for f in room.free.values()), default=0)
-    where = " on one node" if request.nodes == 1 and request.gpus > 1 else ""
-    sentence = f"needs {_unit(state, request.gpus)}{_kind(request)}{where}; {free or 'none'} {'is' if free <= 1 else 'are'} free"
+    sentence = f"needs {_needs(state, request)}; {_there_is(state, room, request)}"
     if position > 1:
         ahead = next(iter(state.queue(now)), None)
-        who = f"job {ahead.id} ({ahead.spec.name}, {ahead.spec.user})" if ahead is not None else "another"
+        who = _name(ahead, job) if ahead is not None else "another"
         more = position - 2
         sentence += f"; {who}{f' and {more} more' if more else ''} {'are' if more else 'is'} ahead of it"
         if ahead is not None and ahead.moved is not None:
             sentence += f" (job {ahead.id} was moved to the front by {ahead.moved.by})"
-    ending = _next_end(state, now)
+    ending = _next_end(state, job, now)
     if ending:
         sentence += f"; {ending}"
     fits = room.place(request) is not None
     if fits and position == 1:
         return Reason.RESOURCES, _STARTS
     return (Reason.PRIORITY if position > 1 else Reason.RESOURCES), sentence
+
+
+def _needs(state: State, request: Request) -> str:
+    wanted = [f"{_unit(state, request.gpus)}{_kind(request)}"] if request.gpus else []
+    if request.cpus or not request.gpus:
+        wanted.append(f"{request.cpus or 1} CPU core{'s' if (request.cpus or 1) > 1 else ''}")
+    if request.memory_bytes:
+        wanted.append(f"{request.memory_bytes / (1 << 30):.3g} GiB of RAM")
+    is_on_one = request.nodes == 1 and (request.gpus > 1 or len(wanted) > 1)
+    return _and(wanted) + (" on one node" if is_on_one else "")
+
+
+def _there_is(state: State, room: Room, request: Request) -> str:
+    """What of it is free, on the node that has most."""
+    fitting = {name: len(room.fitting(name, request)) for name in state.nodes}
+    free = max(fitting.values(), default=0)
+    said = [f"{free or 'none'} {'is' if free <= 1 else 'are'} free"] if request.gpus else []
+    nodes = [node for name, node in state.nodes.items() if fitting[name] >= request.gpus]
+    if nodes and not any(room.has_cpus(node, request) for node in nodes):
+        cpus, memory = max((max(0, room.free_cpus(node)), max(0, room.free_memory(node))) for node in nodes)
+        said += [f"{cpus or 'no'} core{'' if cpus == 1 else 's'}"] if request.cpus or not request.gpus else []
+        said += [f"{memory / (1 << 30):.3g} GiB of RAM"] if request.memory_bytes else []
+        if not request.gpus:
+            return _and(said) + " are free"
+        return f"{said[0]}, but only {_and(said[1:])} with {'it' if free == 1 else 'them'}"
+    return _and(said) or "the cores are free"
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _name(other: Job, job: Job) -> str:
+    """Another job, as the user of this one knows it."""
+    whose = f", {other.spec.user}" if other.spec.user != job.spec.user else ""
+    return f"job {other.id} ({other.spec.name}{whose})"
 
 
 def _moved(job: Job, now: float) -> str:
@@ -160,24 +194,29 @@ def _moved(job: Job, now: float) -> str:
     return f"; moved to the front{ahead_of} by {job.moved.by} {ago}"
 
 
-def _next_end(state: State, now: float) -> str:
+def _next_end(state: State, job: Job, now: float) -> str:
     """Which running job must end first."""
     if state.deadlines:
         end, job_id = state.deadlines[0]
-        job = state.jobs[job_id]
-        return f"job {job_id} ({job.spec.name}, {job.spec.user}) ends {in_words(max(0.0, end - now))} at the latest"
+        return f"{_name(state.jobs[job_id], job)} ends {in_words(max(0.0, end - now))} at the latest"
     running = [j for j in state.holding.values() if j.state is not JobState.STOPPING]
     if len(running) == 1:
-        return f"job {running[0].id} ({running[0].spec.name}, {running[0].spec.user}) is running"
+        return f"{_name(running[0], job)} is running"
     return f"{len(running)} jobs are running" if running else ""
 
 
 def _when(soon: float, late: float, now: float) -> str:
     if math.isinf(soon) or (soon <= now and late <= now):
         return ""
-    if math.isinf(late) or late - soon < 90:
-        return f"; should start {in_words(max(0.0, soon - now))}" + ("" if not math.isinf(late) else " at the earliest")
-    return f"; should start {in_words(max(0.0, soon - now))} to {in_words(late - now).removeprefix('in ')}"
+    first = in_words(max(0.0, soon - now))
+    if math.isinf(late):
+        return f"; should start {first} at the earliest"
+    last = in_words(late - now)
+    if first == last:
+        return f"; should start {first}"
+    if first.split()[2] == last.split()[2]:
+        first = " ".join(first.split()[:2])  # 'in 1 to 2 min', not 'in 1 min to 2 min'
+    return f"; should start {first} to {last.removeprefix('in ')}"
 
 
 def _help(state: State, job: Job, now: float) -> str:

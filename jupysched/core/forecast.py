@@ -6,44 +6,46 @@ that few exceed (late): limits where there are any, else what like jobs took. Pr
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 
-from jupysched.core.backfill import AT_LEAST, LATE, SOON
+from jupysched.core.backfill import AT_LEAST, LATE, SOON, Amount, amount_of
 from jupysched.core.job import Job, JobId, kinds_of
 from jupysched.core.limits import time_limit_of
-from jupysched.core.placement import parts_of
-from jupysched.core.resources import NodeName
+from jupysched.core.placement import Room
+from jupysched.core.resources import GpuId, NodeName
 from jupysched.core.state import State
 from jupysched.core.states import JobState
+from jupysched.core.yard import ANY, Pool, parts_in_pools, pool_of, pools_for
 
 #: of a long queue only so many are told; beyond them a time would be a guess
 FIRST = 200
 
 
 @dataclass(slots=True)
-class Yard:
-    """GPUs of one node as they come free."""
+class Place:
+    """The GPUs of one kind on one node as they come free, with the node's cores and RAM."""
 
-    free: int
-    ends: list[tuple[float, int]] = field(default_factory=list)
+    free: Amount
+    ends: list[tuple[float, Amount]] = field(default_factory=list)
 
-    def when(self, need: int, at: float) -> float:
-        """The earliest time from `at` on with so many free."""
+    def when(self, need: Amount, at: float) -> float:
+        """The earliest time from `at` on with so much free."""
         free = self.free
-        if free >= need:
+        if free.covers(need):
             return at
-        for end, count in sorted(self.ends):
-            free += count
-            if free >= need:
+        for end, given in sorted(self.ends):
+            free = free.more(given)
+            if free.covers(need):
                 return max(at, end)
         return math.inf
 
-    def take(self, need: int, at: float, until: float) -> None:
+    def take(self, need: Amount, at: float, until: float) -> None:
         """A job starts here at `at`."""
-        for end, count in [e for e in self.ends if e[0] <= at]:
-            self.free += count
-            self.ends.remove((end, count))
-        self.free -= need
+        for end, given in [e for e in self.ends if e[0] <= at]:
+            self.free = self.free.more(given)
+            self.ends.remove((end, given))
+        self.free = self.free.less(need)
         self.ends.append((until, need))
 
 
@@ -64,27 +66,52 @@ def forecast(state: State, now: float) -> dict[JobId, tuple[float, float]]:
 
 
 def _play(state: State, now: float, share: float) -> dict[JobId, float]:
-    yards = {name: Yard(free=len(state.free.get(name, ()))) for name in state.nodes}
-    for job in state.holding.values():
-        if job.allocation is None:
-            continue
-        ran = now - job.started_at if job.started_at is not None else 0.0
-        end = now if job.state is JobState.STOPPING else now + length(state, job, share, ran)
-        for name, count in parts_of(state, job.allocation):
-            if name in yards:
-                yards[name].ends.append((end, count))
+    places = _places(state, now, share)
     starts: dict[JobId, float] = {}
     at = now
     for number, job in enumerate(state.queue(now)):
         if number >= FIRST:
             break
-        best: tuple[float, NodeName] | None = min(
-            ((yard.when(job.spec.request.gpus, at), name) for name, yard in yards.items()), default=None
-        )
-        if best is None or job.spec.request.nodes != 1 or math.isinf(best[0]):
+        request = job.spec.request
+        need = amount_of(request)
+        able = (pool for name in state.nodes for pool in sorted(pools_for(state, name, request)))
+        best: tuple[float, Pool] | None = min(((places[pool].when(need, at), pool) for pool in able), default=None)
+        if best is None or request.nodes != 1 or math.isinf(best[0]):
             starts[job.id] = math.inf
             continue
-        starts[job.id] = best[0]
-        at = best[0]
-        yards[best[1]].take(job.spec.request.gpus, at, at + length(state, job, share))
+        starts[job.id] = at = best[0]
+        places[best[1]].take(need, at, at + length(state, job, share))
     return starts
+
+
+def _places(state: State, now: float, share: float) -> dict[Pool, Place]:
+    room = Room(state)
+    places: dict[Pool, Place] = {}
+    pools: dict[NodeName, set[Pool]] = {}
+    for name, node in state.nodes.items():
+        free = Counter(pool_of(state, state.gpus[g]) for g in room.free.get(name, ()))
+        # A node without GPUs has cores to give all the same.
+        pools[name] = {pool_of(state, state.gpus[g]) for g in node.gpus if g in state.gpus} or {(name, ANY)}
+        for pool in pools[name]:
+            places[pool] = Place(Amount(free[pool], room.free_cpus(node), room.free_memory(node)))
+    #: a GPU that is shared is free when the last of its jobs has ended
+    shared: dict[GpuId, float] = {}
+    for job in state.holding.values():
+        held = job.allocation
+        if held is None:
+            continue
+        ran = now - job.started_at if job.started_at is not None else 0.0
+        end = now if job.state is JobState.STOPPING else now + length(state, job, share, ran)
+        is_share = held.gpu_memory_bytes is not None
+        for gpu_id in held.gpus if is_share else ():
+            shared[gpu_id] = max(end, shared.get(gpu_id, now))
+        counts = {} if is_share else dict(parts_in_pools(state, held).gpus)
+        for number, name in enumerate(held.nodes):
+            cpus, memory = (held.cpus, held.memory_bytes) if number == 0 else (0, 0)
+            for pool in pools.get(name, ()):
+                places[pool].ends.append((end, Amount(counts.get(pool, 0), cpus, memory)))
+    for gpu_id, end in shared.items():
+        gpu = state.gpus.get(gpu_id)
+        if gpu is not None and gpu.node in pools:
+            places[pool_of(state, gpu)].ends.append((end, Amount(1, 0, 0)))
+    return places

@@ -39,7 +39,7 @@ def pools_for(state: State, name: NodeName, request: Request) -> set[Pool]:
     if name in state.mixed_nodes():
         return {pool_of(state, gpu) for gpu in known if fits_type(gpu, request)}
     first = next(known, None)
-    return {(name, ANY)} if first is not None and fits_type(first, request) else set()
+    return {(name, ANY)} if (fits_type(first, request) if first is not None else not request.gpus) else set()
 
 
 def parts_in_pools(state: State, held: Allocation) -> Parts:

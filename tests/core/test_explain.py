@@ -2,16 +2,18 @@
 
 import re
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jupysched.core import events as ev
-from jupysched.core.explain import explain
+from jupysched.core.explain import _when, explain
 from jupysched.core.fold import fold
 from jupysched.core.job import Exit, JobId, Priority
 from jupysched.core.resources import GpuId, NodeName
 from jupysched.core.states import JobState, Reason
-from tests.core.builders import FAILED, OK, a_state, applied, asked, ended, granted, job, joined
+from tests.core.builders import FAILED, GIB, OK, a_state, applied, asked, ended, granted, job, joined
 
 
 def told(state, number, now=10.0):
@@ -180,3 +182,48 @@ def test_an_ended_job_says_nothing_if_all_went_well():
     ended(state, 1, 5, OK)
     assert told(state, 1).sentence == ""
     assert job(state, 1).state is JobState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ({"gpus": 1, "cpus": 6}, "needs 1 GPU and 6 CPU cores on one node; 3 are free, but only 4 cores with them"),
+        ({"gpus": 0, "cpus": 6}, "needs 6 CPU cores; 4 cores are free"),
+        (
+            {"gpus": 1, "memory_bytes": 60 * GIB},
+            "needs 1 GPU and 60 GiB of RAM on one node; 3 are free, but only 32 GiB of RAM with them",
+        ),
+        ({"gpus": 3, "gpu_type": "v100"}, "needs 3 GPUs of type v100 on one node; 2 are free"),
+    ],
+)
+def test_what_lacks_is_named_whatever_it_is(request_, said):
+    node = joined(gpus=4, cpus=8, memory=64 * GIB)
+    cards = tuple(replace(g, name="V100") if g.index < 3 else g for g in node.gpus)
+    busy = asked(1, 1, cpus=4, memory_bytes=32 * GIB, gpu_type="v100" if request_["gpus"] == 3 else "h200")
+    state = a_state(replace(node, gpus=cards), busy)
+    applied(state, 0)
+    fold(state, asked(2, at=1, **request_))
+    assert explain(state, JobId(2), now=1).sentence.startswith(said)
+
+
+def test_the_start_of_one_that_waits_for_cores_is_when_they_come_back():
+    state = a_state(joined(gpus=4, cpus=8), asked(1, 1, cpus=8, time_s=3600.0))
+    applied(state, 0)
+    fold(state, asked(2, 1, at=1, cpus=2))
+    assert explain(state, JobId(2), now=1).expected_start_at == 3600
+
+
+def test_shares_of_one_gpu_give_back_one_gpu():
+    state = a_state(
+        joined(gpus=1), *(asked(n, gpu_memory_bytes=GIB, time_s=100.0 * n) for n in (1, 2)), joined("n2", 1)
+    )
+    fold(state, asked(3, 1, at=0))
+    applied(state, 0)
+    fold(state, asked(4, 1, at=1))
+    assert explain(state, JobId(4), now=1).expected_start_from == 200
+
+
+def test_a_range_of_one_unit_names_it_once():
+    assert _when(60, 150, 0) == "; should start in 1 to 2 min"
+    assert _when(60, 3 * 3600, 0) == "; should start in 1 min to 3 h"
+    assert _when(60, 61, 0) == "; should start in 1 min"
