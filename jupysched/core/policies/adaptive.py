@@ -3,8 +3,9 @@
 What a job of this user and width that has come this far still needs is learnt from those that ran before (Gittins'
 index, with the attained service in place of a length: Aalto, Ayesta & Righter 2009; Tiresias, NSDI '19), corrected by
 what became of those that were submitted together with it, and weighed by its GPUs. With `age` a job also rises as it
-waits (as in Brinch Hansen's highest response ratio next, 1971); what that does on traces stands in docs/policies.md. A running job counts a third of its effort, so that only a clearly better one preempts it. Whoever
-has waited too long, by what has become usual here, goes first, the longest wait ahead: nothing starves."""
+waits (as in Brinch Hansen's highest response ratio next, 1971); what that does on traces stands in docs/policies.md. A
+running job counts a third of its effort, so that only a clearly better one preempts it. Whoever has waited too long, by
+what has become usual here, goes first, the longest wait ahead: nothing starves."""
 
 from __future__ import annotations
 
