@@ -106,9 +106,10 @@ class Trace:
             ("mean wait", ours.mean_wait_s, without.mean_wait_s),
             ("p99 wait", ours.p99_wait_s, without.p99_wait_s),
         ):
+            saved = f"; {1 - value / other:+.1%} saved by it" if other else ""
             yield Figure(
-                name=f"{self.title}: adaptive with its past, {what}", value=value, unit="s", floor=None, target=other,
-                note=f"target: the same without; {1 - value / other if other else 0:+.1%} saved by it",
+                name=f"{self.title}: adaptive with its past, {what}", value=value, unit="s", floor=None, target=None,
+                note=f"without it {other:,.0f}{saved}",
             )  # fmt: skip
 
     def _notebook(self, others: Others) -> Iterator[Figure]:

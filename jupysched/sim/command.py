@@ -123,8 +123,7 @@ def run(argv: Sequence[str]) -> int:
         return _print_sessions(jobs, as_json=asked.json)
     results = [_simulate(jobs, policy, settings, asked) for policy in policies]
     outcomes = [(figures, promises) for figures, _, promises in results]
-    widest = max(job.gpus for job in jobs)
-    text = json.dumps(rows_of(outcomes), indent=2) if asked.json else table(outcomes, widest)
+    text = json.dumps(rows_of(outcomes), indent=2) if asked.json else table(outcomes)
     sys.stdout.write(text + "\n")
     if asked.report:
         from jupysched.sim.report import write_report

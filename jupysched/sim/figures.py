@@ -39,6 +39,8 @@ class Figures:
     jain: float
     worst_user: str
     dropped: int
+    #: GPUs that the widest job asks for, dropped or not
+    widest: int
     jobs: int
     events_per_s: float
 
@@ -78,6 +80,7 @@ def figures_of(run: Run, policy: str, wall_s: float) -> Figures:
         jain=sum(rates) ** 2 / (len(rates) * sum(r * r for r in rates)) if any(rates) else 1.0,
         worst_user=worst,
         dropped=run.dropped,
+        widest=run.widest,
         jobs=len(jobs),
         events_per_s=run.events / wall_s if wall_s else 0.0,
     )

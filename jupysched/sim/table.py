@@ -33,33 +33,39 @@ NAME = 14
 Outcome = tuple[Figures, Promises | None]
 
 
-def table(outcomes: Sequence[Outcome], widest: int) -> str:
-    """A column a policy, a line a figure, and how many jobs it is about; the widest of the trace asks for `widest` GPUs."""
-    rows = [["", *(figures.policy for figures, _ in outcomes)]]
+def rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
+    """The names of the policies, then a line a figure."""
+    found = [["", *(figures.policy for figures, _ in outcomes)]]
     for title, name, form in LINES:
-        rows.append([title, *(_shown(getattr(figures, name), form) for figures, _ in outcomes)])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(outcomes) + 1)]
+        found.append([title, *(_shown(getattr(figures, name), form) for figures, _ in outcomes)])
+    return found
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """A column a policy, a line a figure, and how many jobs it is about."""
+    cells = rows(outcomes)
+    widths = [max(len(row[column]) for row in cells) for column in range(len(outcomes) + 1)]
     lines = [
         row[0].ljust(widths[0]) + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True))
-        for row in rows
+        for row in cells
     ]
     for figures, promises in outcomes:
         if promises is not None:
             lines += ["", f"{figures.policy}: {promises.sentence()}."]
-    return "\n".join([*lines, "", counted(outcomes[0][0], widest)])
+    return "\n".join([*lines, "", counted(outcomes[0][0])])
 
 
 def _shown(value: float | str, form: str) -> str:
     return value[:NAME] or "-" if isinstance(value, str) else format(value, form)
 
 
-def counted(figures: Figures, widest: int) -> str:
+def counted(figures: Figures) -> str:
     """How many jobs there were, how many were left out, and with how many GPUs none would be."""
     jobs = f"{figures.jobs:,} job{'s' if figures.jobs != 1 else ''}"
     if not figures.dropped:
         return f"{jobs}."
     were = "was dropped: it asks" if figures.dropped == 1 else "were dropped: they ask"
-    return f"{jobs}; {figures.dropped:,} more {were} for more GPUs than there are (--gpus {widest} has room for all)."
+    return f"{jobs}; {figures.dropped:,} more {were} for more GPUs than there are (--gpus {figures.widest} has room for all)."
 
 
 def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:

@@ -52,6 +52,8 @@ class Run:
     starts: list[float]
     ends: list[float]
     dropped: int = 0
+    #: GPUs that the widest job asks for, dropped or not
+    widest: int = 0
     preemptions: int = 0
     #: events folded and cycles decided
     events: int = 0
@@ -77,6 +79,7 @@ class World:
         count = len(self.kept)
         self.run_ = Run(jobs=self.kept, starts=[0.0] * count, ends=[0.0] * count, gpus=setup.gpus)
         self.run_.dropped = len(jobs) - count
+        self.run_.widest = max((j.gpus for j in jobs), default=0)
         #: (time, kind, job, attempt)
         self.agenda: list[tuple[float, int, int, int]] = []
         self.wake_at: float | None = None
