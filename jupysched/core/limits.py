@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from jupysched.core.job import Job, JobSpec, Priority, scopes_of
+from jupysched.core.resources import Request
 from jupysched.core.state import State
 from jupysched.core.states import JobState, Reason
-from jupysched.core.usage import DAY_S, Account, day_of, week_of, week_start
+from jupysched.core.usage import DAY_S, day_of, week_of, week_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,27 +52,36 @@ def bound_now(
     for scope in scopes_of(job):
         limits = state.rules.limits_of(scope)
         if limits:
-            bound = _bound(state.ledger.seen(scope), limits, scope, job, now, granted.get(scope, (0.0, 0)))
+            bound = _bound(state, limits, scope, job, now, granted.get(scope, (0.0, 0)))
             if bound is not None:
                 return bound
     return None
 
 
+def weight_of(state: State, request: Request) -> float:
+    """The GPUs that it will count for in accounts; of a share, on the smallest GPU that has it: it is never more."""
+    share = request.gpu_memory_bytes
+    if share is None or request.gpus != 1:
+        return float(request.gpus)
+    sizes = [g.memory_bytes for g in state.gpus.values() if g.memory_bytes is not None and g.memory_bytes >= share]
+    return share / min(sizes) if sizes else 1.0
+
+
 def _bound(
-    account: Account, limits: dict[str, float], scope: str, job: Job, now: float, more: tuple[float, int]
+    state: State, limits: dict[str, float], scope: str, job: Job, now: float, more: tuple[float, int]
 ) -> Bound | None:
+    account = state.ledger.seen(scope)
     reason = Reason.QOS_LIMIT if scope.startswith("class:") else Reason.QUOTA
     who = words(scope)
     most = limits.get("gpus")
-    need = float(job.spec.request.gpus) if job.spec.request.gpu_memory_bytes is None else 0.0
+    need = weight_of(state, job.spec.request)
     if most is not None and account.gpus + more[0] + need > most + 1e-9:
-        held = account.gpus + more[0]
-        return Bound(
-            reason=reason, sentence=f"{who} may hold {most:g} GPUs at once; {max(0.0, most - held):g} are left"
-        )
+        left = max(0.0, most - account.gpus - more[0])
+        are = "is" if left == 1 else "are"
+        return Bound(reason=reason, sentence=f"{who} may hold {_many(most, 'GPU')} at once; {left:g} {are} left")
     most = limits.get("running")
     if most is not None and account.running + more[1] + 1 > most:
-        return Bound(reason=reason, sentence=f"{who} may have {most:g} jobs running at once, and has")
+        return Bound(reason=reason, sentence=f"{who} may have {_many(most, 'job')} running at once, and has as many")
     for name, week in (("gpu_minutes_day", False), ("gpu_minutes_week", True)):
         most = limits.get(name)
         if most is not None and account.used_in(now, week=week) >= most * 60:
@@ -93,14 +103,18 @@ def refusal(state: State, spec: JobSpec, priority: Priority) -> str | None:
         most = limits.get("pending")
         waiting = state.ledger.seen(scope).pending
         if most is not None and waiting + 1 > most:
-            return f"{who} may have {most:g} jobs waiting, and has {waiting}."
+            return f"{who} may have {_many(most, 'job')} waiting, and has {waiting}."
         most = limits.get("time_s")
         if most is not None and asked.time_limit_s is not None and asked.time_limit_s > most:
             return f"{who} may ask for {most:g} s at most; this asks for {asked.time_limit_s:g} s."
         most = limits.get("gpus")
         if most is not None and asked.gpus > most:
-            return f"{who} may hold {most:g} GPUs at once; this asks for {asked.gpus}."
+            return f"{who} may hold {_many(most, 'GPU')} at once; this asks for {asked.gpus}."
     return None
+
+
+def _many(count: float, what: str) -> str:
+    return f"{count:g} {what}" + ("" if count == 1 else "s")
 
 
 def words(scope: str) -> str:

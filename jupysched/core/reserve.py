@@ -32,7 +32,8 @@ def withheld_from(state: State, job: Job, now: float, free: int, granted: Grante
         first = first or reservation
     if first is None or free - job.spec.request.gpus >= kept:
         return None
-    sentence = f"{kept:g} free GPUs are reserved for {words(first.scope)} ({first.name})"
+    are = "GPU is" if kept == 1 else "GPUs are"
+    sentence = f"{kept:g} free {are} reserved for {words(first.scope)} ({first.name})"
     return Bound(reason=Reason.RESERVATION, sentence=sentence, until=first.ends_at)
 
 

@@ -70,7 +70,7 @@ async def test_over_a_limit_a_job_waits_with_the_sentence_that_says_which(house,
     assert [(1, 1)] == house.orders()
     waiting = house.api.serve(ME, ask.Show(job=2))
     assert "quota" == waiting.reason
-    assert "1 jobs running" in waiting.why
+    assert "me may have 1 job running at once, and has as many" == waiting.why
     house.succeed(1)
     assert [(1, 1), (2, 1)] == house.orders()
 
@@ -79,7 +79,7 @@ async def test_a_submission_that_no_wait_can_help_is_refused(house, tmp_path):
     house.api.serve(ADMIN, ask.Limit(scope="group:vision", limits={"pending": 1}))
     submit(house, tmp_path, 3)[:0]
     house.cycle()
-    with pytest.raises(OverLimit, match="1 jobs waiting"):
+    with pytest.raises(OverLimit, match="1 job waiting"):
         submit(house, tmp_path)
 
 
