@@ -202,7 +202,13 @@ class Job:
             self._desk.land(self)
         return True
 
+    @property
+    def _is_this_process(self) -> bool:
+        return os.path.dirname(os.environ.get("JUPYSCHED_SPOOL", "")) == self.record.directory
+
     def _has_ended_within(self, timeout: float | None) -> bool:
+        if timeout is None and self._is_this_process and not has_ended(self.record):
+            raise NotYetEnded(f"Job {self.id} ({self.name}) is this very job: it would wait for itself for ever.")
         if not self.has_place:
             self._desk.accompany(self)
         if not has_ended(self.record):

@@ -11,6 +11,7 @@ import pytest
 from jupysched.magic.args import read_line
 from jupysched.magic.cell import PlainCell
 from jupysched.magic.desk import Desk
+from jupysched.magic.failure import NotYetEnded
 from jupysched.magic.job import Job
 from jupysched.magic.results import Results
 from jupysched.magic.submit import submit
@@ -122,6 +123,13 @@ def test_waiting_lands_at_once_and_results_are_there_by_name(desk: Desk, twin: T
     assert desk.shell.user_ns["y"] == 1
     assert job.result().y == 1
     assert [output["text"] for output in job.outputs] == ["printed\n"]
+
+
+def test_a_job_does_not_wait_for_itself(desk: Desk, twin: TwinDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = submit(desk, read_line(""), "y = 1", cell=PlainCell(desk.shell))
+    monkeypatch.setenv("JUPYSCHED_SPOOL", f"{job.record.directory}/a1")
+    with pytest.raises(NotYetEnded, match="wait for itself"):
+        job.result()
 
 
 def test_results_that_are_no_longer_held_are_read_again(desk: Desk, twin: TwinDaemon, cells: Any) -> None:
