@@ -44,7 +44,7 @@ class Cycle:
             if self._is_bound(job):
                 merge.close_lane()
             elif self._start(job, self._place(job)):
-                merge.take()
+                merge.take(self.started[-1][1].weight)
             elif not could_ever_fit(state, job.spec.request, usable=True):
                 merge.close_lane()
             elif head[4].place < 0:
@@ -110,7 +110,7 @@ class Cycle:
             if self._is_bound(job) or self._all_too_long(found[4], reserved) or self._place(job) is None:
                 merge.close_lane()
             elif self._start(job, place_around(self.state, room, job, reserved, self.now, only=_only(job))):
-                merge.take()
+                merge.take(self.started[-1][1].weight)
             else:
                 merge.pass_over()
 
@@ -135,7 +135,9 @@ class Cycle:
                 merge.close_wider(walk.reach)
             elif self._is_bound(job):
                 merge.close_lane()
-            elif self._start(job, self._place(job)) or walk.promise(job):
+            elif self._start(job, self._place(job)):
+                merge.take(self.started[-1][1].weight)
+            elif walk.promise(job):
                 merge.take()
             else:
                 merge.close_lane()

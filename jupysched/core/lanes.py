@@ -75,7 +75,7 @@ def lane_key(job: Job, split: int, *, by_user: bool) -> LaneKey:
     return (r.gpus, r.nodes, r.gpu_memory_bytes, r.gpu_type, r.cpus, r.memory_bytes, split)
 
 
-RankOf = Callable[[Lane, Entry, Mapping[UserName, int]], Rank]
+RankOf = Callable[[Lane, Entry, Mapping[UserName, float]], Rank]
 #: (rank, since, job, sequence, lane, entry, the rest of the lane if anybody of it was passed)
 Head = tuple[Rank, float, JobId, int, Lane, Entry, Iterator[Entry] | None]
 
@@ -90,7 +90,7 @@ class Merge:
         #: does what one job takes move the others of its user back?
         self.moves = moves
         #: GPUs given to each user in this cycle
-        self.taken: dict[UserName, int] = {}
+        self.taken: dict[UserName, float] = {}
         self.heads: list[Head] = []
         for number, lane in enumerate(lanes):
             entry = lane.first
@@ -111,10 +111,10 @@ class Merge:
             heapq.heapreplace(heads, (rank_now, since, job, number, lane, entry, rest))
         return None
 
-    def take(self) -> None:
-        """The head was served: count it for its user, and let the next of its lane step up."""
+    def take(self, weight: float | None = None) -> None:
+        """The head was served: count for its user what it will count for in accounts, and let the next of its lane step up."""
         lane = self.heads[0][4]
-        self.taken[lane.user] = self.taken.get(lane.user, 0) + (lane.request.gpus or 1)
+        self.taken[lane.user] = self.taken.get(lane.user, 0.0) + (lane.request.gpus if weight is None else weight)
         self.pass_over()
 
     def pass_over(self) -> None:

@@ -105,7 +105,7 @@ class State:
         if order is None:
             return Merge((), lambda _lane, _entry, _taken: (), moves=False)
 
-        def rank_of(lane: Lane, entry: Entry, taken: Mapping[UserName, int]) -> Rank:
+        def rank_of(lane: Lane, entry: Entry, taken: Mapping[UserName, float]) -> Rank:
             if lane.place < 0:
                 return (float("-inf"), lane.place)
             return order.rank(self, lane, entry, taken, now)
@@ -199,7 +199,7 @@ class Policy(Protocol):
         """Jobs that differ in this wait in different lanes, so that none hides behind the other."""
         ...
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """The order of a lane's head among the others; `taken`: GPUs given to each user earlier in this cycle."""
         ...
 

@@ -24,7 +24,7 @@ class Oracle(Order):
     def left(self, job: Job) -> float:
         return self.lengths[job.id - 1] - job.attained_s
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         return (entry[0],)
 
 
@@ -44,7 +44,7 @@ class Srtf(Oracle):
     def key(self, state: State, job: Job) -> float:
         return self.left(job)
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         return (now + entry[0],)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:
@@ -93,7 +93,7 @@ class Las(Order):
     def key(self, state: State, job: Job) -> float:
         return self.level(job.attained_s * job.spec.request.gpus)
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         return (entry[0], 1)
 
     def running_rank(self, state: State, job: Job, now: float) -> Rank:

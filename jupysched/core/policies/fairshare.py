@@ -29,14 +29,15 @@ class FairShare(Order):
     reads: ClassVar[Mapping[str, Read]] = {**Order.reads, "half_life_s": positive}
 
     def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
-        """Use of share at each level of the tree, from the top; what was granted in this cycle counts as an hour's use."""
+        """Use of share at each level of the tree, from the top; what its user holds counts as an hour's use besides."""
         levels: list[float] = []
         for scope in path_of(state, lane):
             known = state.rules.shares.get(scope)
             share = known.share if known is not None else 1.0
             used = state.ledger.recent(scope, now)
             if scope == f"user:{lane.user}":
-                used += taken.get(lane.user, 0) * 3600.0
+                # Else what was granted would count for nothing a moment later, and the next of the user's jobs be served.
+                used += (state.ledger.seen(scope).gpus + taken.get(lane.user, 0.0)) * 3600.0
             levels.append(used / share)
         return (*levels, lane.priority.rank)
 
