@@ -58,7 +58,13 @@ def new_cluster(gpus: Sequence[str], *, run_dir: str, plugin: Any) -> GpuCluster
         dashboard_address=None,
         silence_logs=logging.ERROR,
         scheduler_sync_interval=60,
-        scheduler_kwargs={"plugins": [plugin], "dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        # Its folder comes first in our sys.path. By default it is /tmp/dask-scratch-space[-UID], which another user may have made.
+        scheduler_kwargs={
+            "plugins": [plugin],
+            "dashboard": False,
+            "dashboard_address": "127.0.0.1:0",
+            "local_directory": run_dir,
+        },
         local_directory=run_dir,
         agent=JupyschedAgent(run_dir),
     )

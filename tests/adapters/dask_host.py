@@ -37,7 +37,7 @@ class DaskHost:
             *(["--watch"] if watch_gpus else []),
         ]
         self._environ = {**os.environ, **environ, "PYTHONPATH": str(ROOT)}
-        self._run_dir = run_dir
+        self.run_dir = run_dir
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
         self._answers: list[Any] = []
@@ -83,7 +83,7 @@ class DaskHost:
 
     def open(self) -> None:
         """Start it."""
-        with open(self._run_dir / "host.log", "ab") as log:
+        with open(self.run_dir / "host.log", "ab") as log:
             self._process = subprocess.Popen(
                 self._command,
                 env=self._environ,
@@ -205,6 +205,7 @@ def obey(cluster: Any, what: str, arguments: list[Any]) -> None:
     questions: dict[str, Callable[..., Any]] = {
         "pids": lambda: {name: nanny.pid for name, nanny in cluster._cluster.workers.items()},
         "shims": lambda: sorted(cluster.shims()),
+        "import_path": lambda: sys.path,
         "close_nanny": lambda name: asyncio.ensure_future(cluster._cluster.workers[name].close()) and True,
         "break_plugin": lambda: cluster._plugin._word(kind="heard", worker="nobody") or True,
     }

@@ -170,6 +170,14 @@ async def test_a_jobs_own_processes_are_not_foreign(dask: Subject, dask_host: Da
     assert not dask_host.foreign.get(dask.gpus[7].id)
 
 
+async def test_the_daemon_imports_from_no_folder_that_another_user_may_have_made(
+    dask: Subject, dask_host: DaskHost
+) -> None:
+    """Dask puts its scratch folder first in sys.path, and makes it in /tmp, under a name that anybody can take before."""
+    scratch = [folder for folder in dask_host.ask("import_path") if "dask-scratch-space" in folder]
+    assert scratch == [folder for folder in scratch if Path(folder).is_relative_to(dask_host.run_dir)]
+
+
 async def test_a_fault_of_the_plugin_is_told_and_swallowed_by_nobody(dask: Subject, dask_host: DaskHost) -> None:
     dask_host.ask("break_plugin")
     told = await eventually_async(
