@@ -131,12 +131,15 @@ class Cycle:
         while walk.reach and (head := merge.head()) is not None:
             walk.settle_until(head[0], head[1], head[2])
             job = self.state.jobs[head[2]]
-            if job.spec.request.gpus > walk.reach:
-                merge.close_wider(walk.reach)
+            request = job.spec.request
+            if request.gpus > (walk.most if request.nodes == 1 else walk.reach):
+                merge.close_wider(walk.most, walk.reach)
             elif self._is_bound(job):
                 merge.close_lane()
             elif self._start(job, self._place(job)):
-                merge.take(self.started[-1][1].weight)
+                granted = self.started[-1][1]
+                walk.touched(granted.nodes)
+                merge.take(granted.weight)
             elif walk.promise(job):
                 merge.take()
             else:

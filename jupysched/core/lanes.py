@@ -133,7 +133,8 @@ class Merge:
         """Nothing like the head can start in this cycle."""
         heapq.heappop(self.heads)
 
-    def close_wider(self, gpus: int) -> None:
-        """Nor can anything that asks for more GPUs than these."""
-        self.heads = [head for head in self.heads if head[4].request.gpus <= gpus]
+    def close_wider(self, on_one: int, in_all: int) -> None:
+        """Nor can anything that asks for more GPUs than these, of one node or of several."""
+        requests = ((head, head[4].request) for head in self.heads)
+        self.heads = [head for head, r in requests if r.gpus <= (on_one if r.nodes == 1 else in_all)]
         heapq.heapify(self.heads)

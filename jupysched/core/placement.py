@@ -113,9 +113,10 @@ class Room:
 
     def _best_counted(self, gpus: int, but_not: NodeName | None) -> NodeName | None:
         for count in sorted(c for c in self.by_count if c >= gpus):
-            for name in self.by_count[count]:
-                if name != but_not:
-                    return name
+            # By name, whatever became of the others in this cycle.
+            found = min((name for name in self.by_count[count] if name != but_not), default=None)
+            if found is not None:
+                return found
         return None
 
     def _best_alike(

@@ -7,18 +7,25 @@ and a cycle after the stops were ordered orders no more of them."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 from jupysched.core.actions import Action, Stop, Suspend
 from jupysched.core.job import Job, JobId
 from jupysched.core.lanes import Rank
-from jupysched.core.placement import Room, split_gang
+from jupysched.core.placement import Room, is_plain, split_gang
 from jupysched.core.resources import GpuKind, NodeName, Request
 from jupysched.core.runners import Place
 from jupysched.core.state import Policy, State
 from jupysched.core.states import JobState, Reason
-from jupysched.core.yard import CPUS, MEMORY, Parts, Pool, Yard, parts_in_pools, pools_for
+from jupysched.core.yard import CPUS, MEMORY, Parts, Pool, Yard, parts_in_pools, pools_for, pools_on
 
 #: (rank, since, job, what it holds)
 Running = tuple[Rank, float, JobId, Parts]
+
+
+#: what giving way costs: the best rank that is stopped (negated), GPU-seconds lost, jobs stopped, GPUs left over
+Cost = tuple[float, float, int, int]
 
 
 class Contest:
@@ -27,13 +34,30 @@ class Contest:
     def __init__(self, state: State, order: Policy, room: Room, now: float, head: Place) -> None:
         self.state, self.order, self.room, self.now = state, order, room, now
         self.yard = Yard()
-        #: running jobs that may have to give way, best rank first
+        #: running jobs that may have to give way, best rank first; and what each of them holds, by node
         self.running: list[Running] = []
+        self.on_node: defaultdict[NodeName, dict[JobId, tuple[Rank, Parts]]] = defaultdict(dict)
         #: for whom the GPUs of a node were promised last
         self.for_whom: dict[NodeName, Job] = {}
         #: those who do
         self.gone: list[Running] = []
         self._line_up(head)
+        #: GPUs of each node that could still be given to anybody, and the most of them
+        self._reach: dict[NodeName, int] = {}
+        self.most = 0
+        #: what giving way costs on a node, by what is asked for; as long as nothing changes there
+        self._costs: dict[Request, dict[NodeName, Cost]] = {}
+        self.touched(state.nodes)
+
+    def touched(self, names: Iterable[NodeName]) -> None:
+        """Something was granted, promised or settled on these nodes."""
+        state, room, coming = self.state, self.room, self.yard.coming
+        for name in names:
+            free = len(room.free.get(name, ()))
+            self._reach[name] = free + sum(coming.get(pool, 0) for pool in pools_on(state, name))
+            for costs in self._costs.values():
+                costs.pop(name, None)
+        self.most = max(self._reach.values(), default=0)
 
     def _line_up(self, head: Place) -> None:
         """Those that rank behind the head of the queue; all others keep what they have."""
@@ -48,6 +72,8 @@ class Contest:
                 parts = parts_in_pools(state, job.allocation)
                 self.running.append((rank, since, job_id, parts))
                 self.yard.add(parts)
+                for name in job.allocation.nodes:
+                    self.on_node[name][job_id] = (rank, parts.on(name))
 
     def settle_until(self, rank: Rank, since: float, job_id: JobId) -> None:
         """Running jobs that rank ahead of this one keep their GPUs, or give way to those ahead of them."""
@@ -60,10 +86,14 @@ class Contest:
         del self.running[:number]
 
     def _settle(self, entry: Running) -> None:
+        names = {pool[0] for pool, _ in entry[3].gpus if pool[0] in self.state.nodes}
+        for name in names:
+            self.on_node[name].pop(entry[2], None)
         if self.yard.covers(entry[3]):
             self.yard.add(entry[3], -1)
         else:
             self.gone.append(entry)
+        self.touched(names)
 
     def settle_rest(self) -> None:
         """Nobody who waits is left to look at."""
@@ -90,26 +120,36 @@ class Contest:
             self.room.withhold(name, request, count, leads=place == 0)
             self.yard.add(coming, -1)
             self.for_whom[name] = job
+        self.touched(name for name, _ in parts)
         return True
 
     def _choose(self, request: Request) -> list[tuple[NodeName, int]] | None:
         """The nodes where it costs least."""
-        state, room, coming = self.state, self.room, self.yard.coming
-        counts: dict[NodeName, int] = {}
-        for name, node in state.nodes.items():
-            found = len(room.fitting(name, request)) + sum(coming.get(p, 0) for p in pools_for(state, name, request))
-            cpus = room.free_cpus(node) + coming.get((name, CPUS), 0)
-            memory = room.free_memory(node) + coming.get((name, MEMORY), 0)
-            if found > 0 and cpus >= (request.cpus or 0) and memory >= (request.memory_bytes or 0):
-                counts[name] = found
+        need = request.gpus if request.nodes == 1 else 1
+        counts = {name: reach for name, reach in self._reach.items() if reach >= need}
+        if not is_plain(request) or (request.gpus > 1 and self.state.has_mig()):
+            had = ((name, self._could_have(name, request)) for name in counts)
+            counts = {name: found for name, found in had if found >= need}
         if request.nodes != 1:
-            return split_gang(state, request, counts)
-        able = [name for name, count in counts.items() if count >= request.gpus]
-        if not able:
+            return split_gang(self.state, request, counts)
+        if not counts:
             return None
-        if len(able) == 1:
-            return [(able[0], request.gpus)]
-        return [(min(able, key=lambda name: self._cost(name, request)), request.gpus)]
+        if len(counts) == 1:
+            return [(next(iter(counts)), request.gpus)]
+        costs = self._costs.setdefault(request, {})
+        for name in counts.keys() - costs.keys():
+            costs[name] = self._cost(name, request)
+        return [(min(counts, key=costs.__getitem__), request.gpus)]
+
+    def _could_have(self, name: NodeName, request: Request) -> int:
+        """GPUs of a node that it could be given; 0 where cores or RAM would not suffice."""
+        state, room, coming = self.state, self.room, self.yard.coming
+        node = state.nodes[name]
+        if room.free_cpus(node) + coming.get((name, CPUS), 0) < (request.cpus or 0):
+            return 0
+        if room.free_memory(node) + coming.get((name, MEMORY), 0) < (request.memory_bytes or 0):
+            return 0
+        return len(room.fitting(name, request)) + sum(coming.get(p, 0) for p in pools_for(state, name, request))
 
     def _still_needed(self, name: NodeName, request: Request, count: int, *, leads: bool) -> Parts:
         """What a job that gets so many GPUs of a node lacks there, of what is to come."""
@@ -127,19 +167,14 @@ class Contest:
         memory = max(0, (request.memory_bytes or 0) - room.free_memory(node))
         return Parts(gpus, [((name, CPUS), cpus), ((name, MEMORY), memory)])
 
-    def _cost(self, name: NodeName, request: Request) -> tuple[float, float, int, int]:
-        """What giving way there costs: the best rank that is stopped, GPU-seconds lost, jobs stopped, GPUs left over."""
-        state = self.state
-        left = Yard({pool: count for pool, count in self.yard.coming.items() if pool[0] == name})
+    def _cost(self, name: NodeName, request: Request) -> Cost:
+        """What giving way there costs."""
+        state, coming = self.state, self.yard.coming
+        pools = pools_on(state, name)
+        left = Yard({pool: coming.get(pool, 0) for pool in (*pools, (name, CPUS), (name, MEMORY))})
         left.add(self._still_needed(name, request, request.gpus, leads=True), -1)
         best, lost, stopped = float("inf"), 0.0, 0
-        for rank, _since, job_id, parts in self.running:
-            here = Parts(
-                [(pool, count) for pool, count in parts.gpus if pool[0] == name],
-                [(pool, count) for pool, count in parts.rest if pool[0] == name],
-            )
-            if not here.gpus:
-                continue
+        for job_id, (rank, here) in self.on_node[name].items():
             if left.covers(here):
                 left.add(here, -1)
                 continue
@@ -148,7 +183,7 @@ class Contest:
             best = min(best, rank[0] if rank else 0.0)
             lost += job.spec.request.gpus * (1.0 + self.now - since)
             stopped += 1
-        over = sum(count for pool, count in left.coming.items() if pool[1] not in (CPUS, MEMORY))
+        over = sum(left.coming[pool] for pool in pools)
         return (-best, lost, stopped, over + len(self.room.free.get(name, ())))
 
     def stops(self) -> list[Action]:

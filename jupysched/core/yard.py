@@ -24,6 +24,15 @@ class Parts(NamedTuple):
     #: cores and RAM
     rest: Amounts = ()
 
+    def on(self, name: NodeName) -> Parts:
+        """What of it is on one node."""
+        if all(pool[0] == name for pool, _ in self.gpus):
+            return self
+        return Parts(
+            [(pool, count) for pool, count in self.gpus if pool[0] == name],
+            [(pool, count) for pool, count in self.rest if pool[0] == name],
+        )
+
 
 def pool_of(state: State, gpu: Gpu) -> Pool:
     """The pool that a GPU belongs to."""
@@ -40,6 +49,13 @@ def pools_for(state: State, name: NodeName, request: Request) -> set[Pool]:
         return {pool_of(state, gpu) for gpu in known if fits_type(gpu, request)}
     first = next(known, None)
     return {(name, ANY)} if (fits_type(first, request) if first is not None else not request.gpus) else set()
+
+
+def pools_on(state: State, name: NodeName) -> set[Pool]:
+    """The pools of GPUs of a node."""
+    if name not in state.mixed_nodes():
+        return {(name, ANY)}
+    return {pool_of(state, state.gpus[g]) for g in state.nodes[name].gpus if g in state.gpus}
 
 
 def parts_in_pools(state: State, held: Allocation) -> Parts:

@@ -73,7 +73,7 @@ class Adaptive(Order):
         burst = state.siblings.of.get(job.id) if self.learns else None
         return bin_of(job.attained_s) + (_BINS * burst.number if burst is not None else 0)
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """Expected effort in GPU-seconds, behind those who have waited too long."""
         job = state.jobs[entry[2]]
         known = self._ranks.get(job.id)

@@ -62,7 +62,7 @@ class Order:
         """All alike."""
         return 0
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """All alike."""
         return (0.0,)
 

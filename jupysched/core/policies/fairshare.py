@@ -28,7 +28,7 @@ class FairShare(Order):
     moves = True
     reads: ClassVar[Mapping[str, Read]] = {**Order.reads, "half_life_s": positive}
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """Use of share at each level of the tree, from the top; what its user holds counts as an hour's use besides."""
         levels: list[float] = []
         for scope in path_of(state, lane):

@@ -53,7 +53,7 @@ class Feedback(Order):
     def _starves(self, job: Job, at: float) -> bool:
         return bool(self.promote) and at > self._lifted_at(job.since, job.attained_s)
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """Its level; the starving at the top."""
         job = state.jobs[entry[2]]
         if self._starves(job, now):

@@ -40,7 +40,7 @@ class PriorityOrder(Order):
     def _class(self, asked: int, waited_s: float) -> float:
         return max(0, asked - int(waited_s / self.class_s)) if asked else 0
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """Its class, raised by waiting; then the time at which it came, made later by what its user used lately."""
         came = entry[1]
         risen = self._class(lane.priority.rank, now - came)

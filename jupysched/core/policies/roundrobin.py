@@ -19,7 +19,7 @@ class RoundRobin(Order):
     by_user = True
     moves = True
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """GPUs that its user holds, then GPU-seconds that he has had."""
         account = state.ledger.seen(f"user:{lane.user}")
         had = account.total + account.gpus * max(0.0, now - account.at)

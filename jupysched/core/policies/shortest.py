@@ -54,7 +54,7 @@ class Shortest(Order):
             length *= max(1, job.spec.request.gpus)
         return length + job.since / self.age
 
-    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, int], now: float) -> Rank:
+    def rank(self, state: State, lane: Lane, entry: Entry, taken: Mapping[UserName, float], now: float) -> Rank:
         """By class within the order of lengths: high counts a quarter, low four times."""
         since = entry[1] / self.age
         return ((entry[0] - since) * 4.0 ** (lane.priority.rank - 1) + since,)
