@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import subprocess
 import sys
 import uuid
@@ -18,6 +19,8 @@ from jupysched.wire import requests as ask
 
 #: where an admin's shared daemon listens
 SHARED_SOCKET = Path("/run/jupysched/api.sock")
+#: where those whose home directory cannot be written have their home
+FALLBACK = Path("/var/tmp")
 
 
 def home() -> Path:
@@ -33,14 +36,30 @@ def home() -> Path:
                 f"JUPYSCHED_HOME is {chosen}, and that directory cannot be made or written: {error.strerror}.",
                 hint="Set it to a directory of yours.",
             ) from None
-        path = Path("/var/tmp") / f"jupysched-{os.getuid()}"
+        path = FALLBACK / f"jupysched-{os.getuid()}"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if path.stat().st_uid != os.getuid():
+        if path.lstat().st_uid != os.getuid():
             raise DaemonMissing(
                 f"{path} belongs to another user, and the home directory cannot be written.",
                 hint="Set JUPYSCHED_HOME to a directory of yours.",
             ) from None
+    _refuse_others(path)
     return path
+
+
+def _refuse_others(path: Path) -> None:
+    """Who may change names in the home can be the daemon to its user, and choose what their notebooks unpickle.
+    Raises ClusterError."""
+    found = path.stat()
+    if found.st_uid not in (os.geteuid(), 0) or found.st_mode & stat.S_IWOTH:
+        raise ClusterError(
+            f"{path} is where jupysched would keep your jobs, and other users of this machine may change what lies there.",
+            hint="Set JUPYSCHED_HOME to a directory that only you may write to.",
+        )
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _state() -> Path:
@@ -74,8 +93,10 @@ def objects() -> Path:
 
 def new_job_directory() -> Path:
     """A fresh directory for one job's files, 0700."""
-    path = home() / "jobs" / uuid.uuid4().hex
-    path.mkdir(mode=0o700, parents=True)
+    jobs = home() / "jobs"
+    jobs.mkdir(mode=0o700, exist_ok=True)
+    path = jobs / uuid.uuid4().hex
+    path.mkdir(mode=0o700)
     return path
 
 
@@ -90,7 +111,7 @@ def ensure_daemon(path: Path) -> None:
             f"No daemon listens at {path}.",
             hint="It is started by an admin: `jupysched serve`. Ask them, or unset JUPYSCHED_SOCKET.",
         )
-    with open(home() / "start.lock", "w", encoding="utf-8") as lock:
+    with open(home() / "start.lock", "w", encoding="utf-8", opener=_private) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _answers(path):
             _start_daemon(path)
@@ -117,7 +138,7 @@ def _start_daemon(path: Path) -> None:
     """Writes: daemon.log. The daemon closes its end of the pipe after a word when it listens."""
     log_path = path.with_name("daemon.log")
     read_end, write_end = os.pipe()
-    with open(log_path, "ab") as log:
+    with open(log_path, "ab", opener=_private) as log:
         subprocess.Popen(
             [sys.executable, "-m", "jupysched.daemon", "--ready-fd", str(write_end)],
             stdin=subprocess.DEVNULL,

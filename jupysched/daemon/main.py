@@ -46,6 +46,9 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.ready_fd is not None:
         os.set_inheritable(options.ready_fd, False)  # the launcher outlives us and must not hold it open
+    os.umask(
+        0o077
+    )  # for all that we and what we start make: a home may be open to others. A job has its notebook's own
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("distributed").setLevel(logging.WARNING)
     try:
