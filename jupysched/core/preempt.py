@@ -78,27 +78,30 @@ class Contest:
     def settle_until(self, rank: Rank, since: float, job_id: JobId) -> None:
         """Running jobs that rank ahead of this one keep their GPUs, or give way to those ahead of them."""
         number = 0
+        names: set[NodeName] = set()
         for entry in self.running:
             if entry[:3] > (rank, since, job_id):
                 break
             number += 1
             self._settle(entry)
-        del self.running[:number]
+            for (name, _kind), _count in entry[3].gpus:
+                names.add(name)
+                self.on_node[name].pop(entry[2], None)
+        if number:
+            del self.running[:number]
+            self.touched(name for name in names if name in self._reach)
 
     def _settle(self, entry: Running) -> None:
-        names = {pool[0] for pool, _ in entry[3].gpus if pool[0] in self.state.nodes}
-        for name in names:
-            self.on_node[name].pop(entry[2], None)
         if self.yard.covers(entry[3]):
             self.yard.add(entry[3], -1)
         else:
             self.gone.append(entry)
-        self.touched(names)
 
     def settle_rest(self) -> None:
-        """Nobody who waits is left to look at."""
-        for entry in self.running:
-            self._settle(entry)
+        """Nobody who waits is left to look at. Where nothing was promised, nobody need give way."""
+        if self.for_whom:
+            for entry in self.running:
+                self._settle(entry)
         self.running.clear()
 
     @property
