@@ -139,8 +139,12 @@ class Attempt:
         # All the job wrote is in the pipes; what its children still write is read when they are gone.
         self.intake.drain(2 * PIPE_BYTES)
         swept = tree.sweep(os.getpid())
+        left = tree.descendants(os.getpid()) if swept else set()
+        swept -= left
         self.intake.drain()
         self.intake.flush()
+        if left:
+            self.recorder.record(spool.Kind.NOTE, json.dumps({"text": _left_sentence(left)}).encode())
         if code < 0 or swept:
             tree.unlink_shared_memory(swept | {self.job_pid}, self.started_at)
         record = {
@@ -179,6 +183,11 @@ class Attempt:
                 poll.register(fd, select.POLLOUT)
             poll.poll(int(left * 1000) + 1)
         self.control.drop_all()
+
+
+def _left_sentence(left: set[int]) -> str:
+    pids = ", ".join(str(pid) for pid in sorted(left))
+    return f"What it started as another user (PID {pids}) could not be ended and goes on."
 
 
 def _own_cpu_s() -> float:

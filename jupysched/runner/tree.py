@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 #: Seconds that what a job left behind may take to end by itself after SIGTERM.
@@ -78,11 +79,24 @@ def send(pids: set[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def _wait_gone(root: int, trackers: set[int], seconds: float) -> bool:
-    """Return whether everything below `root` but trackers ended within `seconds`."""
+def within_reach(root: int) -> set[int]:
+    """Return the living processes below `root` that we may end. What sudo has started is another user's, and only root's to end."""
+    return {pid for pid in descendants(root) if _may_signal(pid)}
+
+
+def _may_signal(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(error, PermissionError)
+    return True
+
+
+def _wait_gone(root: int, trackers: set[int], seconds: float, look: Callable[[int], set[int]] = within_reach) -> bool:
+    """Return whether everything below `root` that `look` sees, but trackers, ended within `seconds`."""
     deadline, pause = time.monotonic() + seconds, 0.001
     while True:
-        if not reap() or not descendants(root) - trackers:
+        if not reap() or not look(root) - trackers:
             return True
         if time.monotonic() >= deadline:
             return False
@@ -94,7 +108,8 @@ def sweep(root: int) -> set[int]:
     """End every process below `root` (this process, their subreaper) and return who was there.
 
     SIGTERM, a moment, SIGKILL until nobody is left; resource trackers last, because they are the ones who unlink.
-    They are not counted: to outlive the others for a moment is their work.
+    They are not counted: to outlive the others for a moment is their work. What is beyond our reach has the first moment to
+    end by itself, and is left where it is: to wait for it would keep the GPU for as long as it likes to live.
     """
     swept: set[int] = set()
     if not reap():
@@ -104,17 +119,17 @@ def sweep(root: int) -> set[int]:
     swept |= found - trackers
     send(found - trackers, signal.SIGTERM)
     send(found - trackers, signal.SIGCONT)
-    gone = _wait_gone(root, trackers, SWEEP_GRACE_S)
+    gone = _wait_gone(root, trackers, SWEEP_GRACE_S, descendants)
     while not gone:
-        found = descendants(root)
+        found = within_reach(root)
         trackers |= {pid for pid in found if is_tracker(pid)}
         swept |= found - trackers
         send(found - trackers, signal.SIGKILL)
         gone = _wait_gone(root, trackers, SWEEP_GRACE_S)
     if trackers:
         _wait_gone(root, set(), TRACKER_GRACE_S)
-        while reap():
-            send(descendants(root), signal.SIGKILL)
+        while reap() and (found := within_reach(root)):
+            send(found, signal.SIGKILL)
             _wait_gone(root, set(), SWEEP_GRACE_S)
     return swept
 

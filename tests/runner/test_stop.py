@@ -1,6 +1,9 @@
 """A job is stopped within the stated seconds, however it resists, and what it had comes back where that is possible."""
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -276,3 +279,29 @@ raise RuntimeError("rank one broke")
 """
     job = node.run(cell)
     assert (job.end["ename"], job.end["evalue"]) == ("RuntimeError", "rank one broke")
+
+
+SWEEP = """
+import os, sys
+from jupysched.runner import tree
+stays = os.fork()
+if stays == 0:
+    os.closerange(0, 3)
+    os.execvp("sleep", ["sleep", "600"])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+goes = os.fork()
+if goes == 0:
+    os.execvp("sleep", ["sleep", "600"])
+swept = tree.sweep(os.getpid())
+print(stays, tree.descendants(os.getpid()) == {stays}, goes in swept, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who can be another user than a child of its own")
+def test_what_sudo_has_started_is_left_behind_and_holds_no_gpu() -> None:
+    """Nobody but root may end it; to wait for it would keep the job from ending, whatever is cancelled."""
+    ran = subprocess.run([sys.executable, "-c", SWEEP], capture_output=True, text=True, timeout=30, check=True)
+    stays, *told = ran.stdout.split()
+    os.kill(int(stays), signal.SIGKILL)
+    assert told == ["True", "True"]
