@@ -12,7 +12,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(CURDIR)/$(VENV)/bin
+# Relative: the clone may lie in a folder with a space in its name.
+BIN := $(VENV)/bin
 # torch is installed by plain pip: it honours the wheels that a machine's pip is configured for (a CPU build, where there is one).
 TORCH := torch==2.13.0
 JOBS ?= 2
@@ -22,7 +23,7 @@ LAB_SOURCES := $(shell find labextension/src labextension/style labextension/sch
 DOCUMENTS := $(shell grep -l '\[\[\[cog' README.md jupysched/core/README.md docs/*.md 2>/dev/null)
 SHARE := $(VENV)/share/jupyter/labextensions/jupysched
 
-export PATH := $(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # --- installing ------------------------------------------------------------------------------------------------------
