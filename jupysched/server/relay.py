@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import logging
+import os
 import uuid
 from typing import Any
 
+from jupysched import words
 from jupysched.client import AsyncClient
 from jupysched.core.errors import DaemonMissing, JupyschedError
 from jupysched.places import ensure_daemon, home, socket_path
@@ -35,7 +36,9 @@ class Relay:
     """One per Jupyter server. `start` begins, `close` ends; in between `picture` is what there is to see."""
 
     def __init__(self, *, log: logging.Logger, root: str = "") -> None:
-        self.picture = Picture(epoch=uuid.uuid4().hex, me=getpass.getuser(), may_start=_may_start(), root=root)
+        self.picture = Picture(
+            epoch=uuid.uuid4().hex, me=words.user_name(os.getuid()), may_start=_may_start(), root=root
+        )
         self._log = log
         self._calls = AsyncClient()
         self._connecting = asyncio.Lock()

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import os
 from pathlib import Path
 
 import pytest
 
+from jupysched.adapters.local_users import LocalUsers
 from jupysched.server import relay as relay_module
 from jupysched.server.relay import Relay
 from jupysched.wire.messages import Push
@@ -44,3 +46,13 @@ async def test_news_of_jobs_takes_the_readings_along_at_once(relay: Relay) -> No
     relay._take(Push(seq=2, forgotten=[7]))
     assert woken.is_set()
     await relay.close()
+
+
+def test_whose_server_it_is_is_said_in_the_daemons_words_whatever_the_environment_says(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Containers run as users without a name, and `su` may leave another one behind; neither keeps the extension from loading."""
+    nameless = 77_777
+    monkeypatch.setenv("LOGNAME", "somebody")
+    monkeypatch.setattr(os, "getuid", lambda: nameless)
+    assert Relay(log=logging.getLogger("test")).picture.me == LocalUsers().user_name(nameless)
