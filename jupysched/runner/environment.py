@@ -6,6 +6,7 @@ inherited from a Dask worker, a daemon or a launcher: threads, affinity and libr
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sys
@@ -84,6 +85,14 @@ def free_affinity() -> None:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     except OSError:
         return
+
+
+def close_inherited() -> None:
+    """Close all but the standard three: a pipe of a Dask worker that lives on here tells others that the worker does."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):  # the folder's own is closed already
+                os.close(int(name))
 
 
 def lift_limits() -> None:

@@ -290,6 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="jupysched.runner.launcher")
     parser.add_argument("--run-dir", required=True)
     run_dir = os.path.abspath(parser.parse_args(arguments).run_dir)
+    environment.close_inherited()
     os.makedirs(run_dir, mode=0o700, exist_ok=True)
     lock = os.open(os.path.join(run_dir, "launcher.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:

@@ -1,5 +1,6 @@
 """The launcher is reached, started where it is missing, and asked again what it did not answer."""
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,19 @@ async def test_a_run_directory_of_any_depth_is_reached(home: Path) -> None:
     deep = home / ("d" * 60) / ("e" * 60)
     deep.mkdir(parents=True)
     await end_launcher_in(deep)
+
+
+async def test_a_launcher_keeps_nothing_open_of_who_started_it(home: Path) -> None:
+    """A Dask worker may start it, and has pipes that its children inherit: the daemon's resource tracker waited for them."""
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    started = LauncherClient(str(home))
+    try:
+        assert await started.start()
+    finally:
+        os.close(writing)
+    await started.close()
+    os.set_blocking(reading, False)
+    assert await eventually_async(lambda: os.read(reading, 1) == b"", what="the end of the pipe")
+    os.close(reading)
+    await end_launcher_in(home)
