@@ -46,12 +46,10 @@ def state(job: JobRecord) -> str:
 
 
 def where(job: JobRecord) -> str:
-    """'GPU 0', 'GPUs 1, 2', 'CPU slot 0'."""
-    if not job.gpus:
-        return ""
-    if len(job.gpus) == 1:
-        return job.gpus[0]
-    kind, _, _ = job.gpus[0].rpartition(" ")
+    """'GPU 0', 'GPUs 1, 2', 'CPU slot 0'. GPUs that this machine has no longer go by their ids."""
+    kind, *more = {gpu.rpartition(" ")[0] for gpu in job.gpus} or {""}
+    if len(job.gpus) == 1 or more or not kind:
+        return ", ".join(job.gpus)
     return f"{kind}s {', '.join(g.rpartition(' ')[2] for g in job.gpus)}"
 
 
