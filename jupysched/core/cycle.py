@@ -31,7 +31,7 @@ class Cycle:
         #: jobs granted in this cycle
         self.started: list[tuple[Job, Allocation]] = []
         self.room = Room(state)
-        self.merge = Merge((), lambda _lane, _entry, _taken: (), moves=False)
+        self.merge: Merge  # made by run, if there is anything to merge for
 
     def run(self) -> list[Action]:
         """The actions of this cycle, in order."""

@@ -112,9 +112,13 @@ class Room:
             del self.free[name]
 
     def _best_counted(self, gpus: int, but_not: NodeName | None) -> NodeName | None:
-        for count in sorted(c for c in self.by_count if c >= gpus):
+        for count in sorted([c for c in self.by_count if c >= gpus]):
             # By name, whatever became of the others in this cycle.
-            found = min((name for name in self.by_count[count] if name != but_not), default=None)
+            names = self.by_count[count]
+            if len(names) > 1 or but_not is not None:
+                found = min((name for name in names if name != but_not), default=None)
+            else:
+                found = next(iter(names))
             if found is not None:
                 return found
         return None

@@ -9,8 +9,9 @@ import gzip
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from jupysched.core.job import Priority
 
@@ -19,8 +20,7 @@ COLUMNS = ("job_id", "user", "submit_s", "gpus", "duration_s")
 MORE_COLUMNS = ("priority", "time_limit_s", "gpu_memory_bytes", "cell", "groups", "name")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceJob:
+class TraceJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One row."""
 
     job_id: str
