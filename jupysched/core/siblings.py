@@ -27,6 +27,8 @@ class Burst:
     """Jobs submitted together."""
 
     number: int
+    #: those that belong to it
+    came: int = 0
     #: those that came to their own end, and the sum of the logarithms of their lengths
     ended: int = 0
     logs: float = 0.0
@@ -55,7 +57,7 @@ class Siblings:
     #: when the newest job of a user and width came, and the burst that it belongs to
     newest: dict[tuple[UserName, int], tuple[float, Burst]] = field(default_factory=dict)
     bursts: int = 0
-    #: jobs of any burst that came to their own end
+    #: jobs that came to their own end before all of their burst had
     ends: int = 0
 
     def came(self, job: Job) -> None:
@@ -66,6 +68,7 @@ class Siblings:
             self.bursts += 1
             burst = Burst(number=self.bursts)
         self.newest[key] = (job.submitted_at, burst)
+        burst.came += 1
         self.of[job.id] = burst
 
     def ran(self, job: Job, *, is_end: bool) -> None:
@@ -75,7 +78,7 @@ class Siblings:
             return
         if is_end:
             burst.ended += 1
-            self.ends += 1
+            self.ends += burst.ended < burst.came
             burst.logs += math.log(max(1.0, job.attained_s))
         else:
             burst.most_s = max(burst.most_s, job.attained_s)
