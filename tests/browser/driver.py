@@ -27,7 +27,7 @@ class Lab:
         self._shots = shots
         #: exceptions that nobody caught in the page
         self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
         page.set_default_timeout(SLOW_MS)
 
     # --- Lab ---------------------------------------------------------------------------------------------------------
@@ -58,7 +58,10 @@ class Lab:
 
     def theme(self, name: str) -> None:
         """`JupyterLab Dark` or `JupyterLab Light`."""
+        # JupyterLab removes its splash a while after it faded, and once more where another was shown meanwhile: an error of its own.
+        expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
         self.run("apputils:change-theme", {"theme": name})
+        expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
 
     def show_sidebar(self) -> Locator:
         """The sidebar, in sight."""
